@@ -1,0 +1,1 @@
+"""Pure scoring rules for SLAKE, MedXpertQA and VLMs Are Biased."""

@@ -1,0 +1,1 @@
+"""MedXpertQA: expert medical multiple choice."""

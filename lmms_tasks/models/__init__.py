@@ -1,0 +1,1 @@
+"""Model classes that lmms-eval finds through the entry point."""

@@ -1,0 +1,119 @@
+"""The entry point by which lmms-eval finds our models, and our tasks take precedence over built-in ones of the same name.
+
+lmms-eval imports this module while `lmms_eval.models` is half imported: nothing heavy stands at its top.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lmms_tasks import __version__
+
+PRECEDENCE_VARIABLE = "LMMS_TASKS_PRECEDENCE"
+_CHANGED = (
+    "lmms-tasks {version} cannot take precedence for its tasks: {what}. Without it `--tasks slake` could run the task of "
+    "the same name that lmms-eval brings along, with other prompts and other scores. Install an lmms-eval that this "
+    'version supports (pip install "lmms-eval>=0.7.2,<0.8"), upgrade lmms-tasks, or set {variable}=0 to run '
+    "lmms-eval's own tasks."
+)
+
+
+def tasks_folder() -> Path:
+    """The folder of the task definitions, as `lmms-eval --include_path` takes it."""
+    return Path(__file__).resolve().parent
+
+
+def precedence_wanted() -> bool:
+    """False where the user set LMMS_TASKS_PRECEDENCE to 0, false, no or off."""
+    return os.environ.get(PRECEDENCE_VARIABLE, "1").strip().lower() not in {"0", "false", "no", "off"}
+
+
+def register() -> list[Any]:
+    """The manifests of our models; taking precedence for our task names on the way.
+
+    A script that builds its own `TaskManager` calls this once beforehand. Raises SystemExit, which lmms-eval does not
+    swallow, where lmms-eval has changed so far that our names might silently mean other tasks.
+    """
+    from lmms_eval.models.registry_v2 import ModelManifest
+
+    if precedence_wanted():
+        _take_precedence()
+    return [
+        ModelManifest(
+            model_id="replay",
+            simple_class_path="lmms_tasks.models.replay.ReplaySimple",
+            chat_class_path="lmms_tasks.models.replay.Replay",
+        )
+    ]
+
+
+def has_precedence() -> bool:
+    """True once our task names mean our tasks in this process."""
+    from lmms_eval.tasks import TaskManager
+
+    return getattr(TaskManager.initialize_tasks, "lmms_tasks_version", None) == __version__
+
+
+def _take_precedence() -> None:
+    try:
+        from lmms_eval.tasks import TaskManager
+
+        original = TaskManager.initialize_tasks
+        index_folder = TaskManager._get_task_and_group
+    except (ImportError, AttributeError) as error:
+        raise SystemExit(_CHANGED.format(version=__version__, what=error, variable=PRECEDENCE_VARIABLE)) from error
+    if getattr(original, "lmms_tasks_version", None) != __version__:
+        TaskManager.initialize_tasks = _with_our_tasks(original, index_folder)
+
+
+def _with_our_tasks(original: Callable[..., Any], index_folder: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def initialize_tasks(manager: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        builtin = original(manager, *args, **kwargs)
+        try:
+            ours = dict(index_folder(manager, str(tasks_folder())))
+            index = {**builtin, **ours}
+            missing = {"slake", "medxpertqa", "vlms_are_biased"} - ours.keys()
+            if missing:
+                raise LookupError(f"its index of {tasks_folder()} lacks {', '.join(sorted(missing))}")
+        except Exception as error:
+            raise SystemExit(_CHANGED.format(version=__version__, what=error, variable=PRECEDENCE_VARIABLE)) from error
+        _refuse_folders_named_like_tasks(ours)
+        _announce(sorted(ours.keys() & builtin.keys()), len(ours))
+        return index
+
+    initialize_tasks.lmms_tasks_version = __version__  # type: ignore[attr-defined]
+    return initialize_tasks
+
+
+def _refuse_folders_named_like_tasks(ours: dict[str, Any]) -> None:
+    # lmms-eval takes a folder named like the argument of --tasks for a folder of YAML files: someone who unpacked SLAKE
+    # into ./slake would run nothing, or something else.
+    for flag, value in zip(sys.argv, sys.argv[1:], strict=False):
+        if flag == "--tasks" and value in ours and os.path.isdir(value):
+            raise SystemExit(
+                f"lmms-tasks: the current folder {os.getcwd()} holds a folder called {value}, which lmms-eval would take "
+                f"for a folder of task files instead of running the task {value}. Start the command from another folder."
+            )
+
+
+@functools.lru_cache(maxsize=None)
+def _announce_once(line: str) -> None:
+    from loguru import logger
+
+    logger.info(line)
+
+
+def _announce(overridden: list[str], count: int) -> None:
+    if os.environ.get("RANK", "0") != "0":
+        return
+    instead = f"; {', '.join(overridden)} instead of lmms-eval's own" if overridden else ""
+    _announce_once(
+        f"lmms-tasks {__version__}: {count} names (tasks, groups, tags) mean this pack's tasks{instead}. "
+        f"{PRECEDENCE_VARIABLE}=0 turns this off."
+    )

@@ -1,0 +1,1 @@
+"""SLAKE: bilingual radiology questions."""

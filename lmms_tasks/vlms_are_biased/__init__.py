@@ -1,0 +1,1 @@
+"""VLMs Are Biased: counting on counterfactual images."""

@@ -73,7 +73,8 @@ _ENGLISH = (
 _HAN = "[" + "".join((*_HAN_DIGITS, *_HAN_UNITS, *_HAN_MYRIADS)) + "]"
 # A numeral takes all that could belong to it, without a condition behind: nothing here can backtrack over a long run.
 _NUMERAL = re.compile(
-    rf"(?P<digits>[.．]?\d+(?:[.．,/]\d+)*)|{_BEGIN}(?P<english>{_ENGLISH})|(?P<han>{_HAN}+(?:点{_HAN}+)?)", re.IGNORECASE
+    rf"(?P<digits>[.．]?\d+(?:[.．,/]\d+)*)|(?=[a-z]){_BEGIN}(?P<english>{_ENGLISH})|(?P<han>{_HAN}+(?:点{_HAN}+)?)",
+    re.IGNORECASE,
 )
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:[.．]\d+)?\Z")
 _MINUS = "-−－﹣–"
@@ -197,8 +198,8 @@ def _digits_value(chunk: str) -> Value | None:
 
 def _from_english(text: str, start: int, end: int) -> list[Number]:
     words = text[start:end].lower()
-    # Ignoring case lets `ſ` and `ı` through.
-    if not words.isascii() or text[end : end + 1] in ("'", "’") or _RANK_AFTER.match(text, end):
+    # Ignoring case lets these letters stand for s and i.
+    if any(char in words for char in "ſı\u0307") or text[end : end + 1] in ("'", "’") or _RANK_AFTER.match(text, end):
         return []
     if _PART_AFTER.match(text, end):
         return [Number(None, start, end)]

@@ -1,0 +1,1 @@
+"""Access to the data of the benchmarks: where it comes from, getting it, reading it, checking it."""

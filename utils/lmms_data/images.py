@@ -1,0 +1,131 @@
+"""Pictures from bytes, whole or not at all."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from .errors import ImageError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MAX_PIXELS = 100_000_000
+"""More pixels than this are refused before any is decoded."""
+
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
+_PNG = b"\x89PNG\r\n\x1a\n"
+_STRICT = "lmms_data."
+_REMEDY = "get the file again (lmms-tasks data fetch), then check it with: lmms-tasks data verify"
+
+
+def decode(data: bytes, where: str, *, max_pixels: int = MAX_PIXELS) -> Image.Image:
+    """The picture in `data`, fully decoded, in its own mode and size.
+
+    Args:
+        data: a JPEG, PNG, WebP, GIF or BMP file.
+        where: what the picture is called in an error.
+        max_pixels: the largest picture that is decoded.
+
+    Raises:
+        ImageError: the data is no picture, is cut off or damaged anywhere, or has too many pixels. This holds whatever
+            `PIL.ImageFile.LOAD_TRUNCATED_IMAGES` says: lmms-eval switches it on, and PIL then shows a cut-off
+            picture as a grey area.
+    """
+    from PIL import Image
+
+    if not data:
+        raise ImageError(f"{where} is empty", _REMEDY)
+    if data.startswith(_PNG):
+        _check_png(data, where)
+    try:
+        image = Image.open(BytesIO(data), formats=_FORMATS)
+    except Image.DecompressionBombError as error:
+        raise ImageError(f"{where} is too large to be decoded safely ({error})", _REMEDY) from error
+    except Exception as error:  # PIL raises many kinds for damaged headers
+        raise ImageError(f"{where} is not a readable image ({_short(error)}; it begins {data[:12]!r})", _REMEDY) from error
+    width, height = image.size
+    if width * height > max_pixels:
+        raise ImageError(f"{where} has {width} x {height} pixels; at most {max_pixels:,} are decoded", _REMEDY)
+    _make_strict(image)
+    try:
+        image.load()
+    except Exception as error:
+        raise ImageError(f"{where} is cut off or damaged ({_short(error)}; {len(data):,} bytes)", _REMEDY) from error
+    return image
+
+
+def _short(error: BaseException) -> str:
+    return str(error).split("\n")[0] or type(error).__name__
+
+
+def _check_png(data: bytes, where: str) -> None:
+    """Walk the chunks to IEND: PIL skips the checksums of pixel data and does not miss an end that is cut off."""
+    view = memoryview(data)
+    position = len(_PNG)
+    while position + 12 <= len(data):
+        (length,) = struct.unpack_from(">I", data, position)
+        kind = bytes(view[position + 4 : position + 8])
+        end = position + 12 + length
+        if end > len(data):
+            break
+        critical = not kind[0] & 0x20
+        if critical and zlib.crc32(view[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
+            raise ImageError(f"{where} is damaged (wrong checksum in its part {kind.decode('latin-1')})", _REMEDY)
+        if kind == b"IEND":
+            return
+        position = end
+    raise ImageError(f"{where} is cut off (it ends after {len(data):,} bytes without PNG's end mark)", _REMEDY)
+
+
+class _StrictDecoder:
+    """A decoder of PIL's whose errors are raised even while PIL is told to accept truncated images."""
+
+    def __init__(self, codec: str, mode: str, *args: Any) -> None:
+        from PIL import Image
+
+        self._inner = getattr(Image.core, f"{codec}_decoder")(mode, *args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def decode(self, data: bytes) -> tuple[int, int]:
+        used, error = self._inner.decode(data)
+        if used < 0 and error < 0:
+            raise OSError(f"the decoder reports error {error}")
+        return used, error
+
+
+def _make_strict(image: Any) -> None:
+    """Let this one image raise where its data ends early or the decoder fails.
+
+    PIL's switch for truncated images is one global for all threads, so the image gets its own reader and decoder.
+    """
+    from PIL import Image
+
+    # JPEG's own reader makes up an end mark where the data ends
+    own = None if image.format in ("JPEG", "MPO") else getattr(image, "load_read", None)
+    read = own or image.fp.read
+
+    def strict(size: int) -> bytes:
+        try:
+            block: bytes = read(size)
+        except (IndexError, struct.error, SyntaxError) as error:
+            raise OSError("a part of it is malformed") from error
+        if not block:
+            raise OSError("the data ends before the last pixel")
+        return block
+
+    image.load_read = strict
+    tiles = []
+    for tile in image.tile:
+        codec = tile[0]
+        if codec in ("jpeg", "zip"):
+            name = _STRICT + codec
+            if name not in Image.DECODERS:
+                Image.register_decoder(name, lambda mode, *args, _codec=codec: _StrictDecoder(_codec, mode, *args))
+            tile = tile._replace(codec_name=name) if hasattr(tile, "_replace") else (name, *tile[1:])
+        tiles.append(tile)
+    image.tile = tiles

@@ -197,7 +197,9 @@ def _unpack(packed: bytes, info: zipfile.ZipInfo, where: str) -> bytes:
     if info.compress_type == zipfile.ZIP_STORED and len(packed) == info.file_size:
         return packed
     if info.compress_type != zipfile.ZIP_DEFLATED:
-        raise ArchiveError(f"{where} is packed by method {info.compress_type}; only stored and deflated are read", _REMEDY)
+        raise ArchiveError(
+            f"{where} is packed by method {info.compress_type}; only stored and deflated are read", _REMEDY
+        )
     inflate = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         data = inflate.decompress(packed, info.file_size + 1)

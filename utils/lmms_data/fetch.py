@@ -19,8 +19,22 @@ RETRY_WAITS = (1.0, 2.0, 4.0)
 """Seconds before each further attempt where a server is busy or a connection breaks."""
 
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
-_BROKEN_CONNECTIONS = ("ReadError", "RemoteProtocolError", "ReadTimeout", "ChunkedEncodingError", "IncompleteRead", "WriteError")
-_NO_CONNECTION = ("ConnectError", "ConnectionError", "ConnectTimeout", "ProxyError", "MaxRetryError", "NewConnectionError")
+_BROKEN_CONNECTIONS = (
+    "ReadError",
+    "RemoteProtocolError",
+    "ReadTimeout",
+    "ChunkedEncodingError",
+    "IncompleteRead",
+    "WriteError",
+)
+_NO_CONNECTION = (
+    "ConnectError",
+    "ConnectionError",
+    "ConnectTimeout",
+    "ProxyError",
+    "MaxRetryError",
+    "NewConnectionError",
+)
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.")
 
 _local: dict[tuple[Source, tuple[str, ...]], Path] = {}
@@ -63,7 +77,11 @@ def _locate(spec: Benchmark, source: Source, patterns: tuple[str, ...]) -> Path:
         folder = from_modelscope(source, patterns)
     lacking = missing(folder, patterns)
     if lacking:
-        remedy = f"copy the whole repository {source.repo}" if source.folder else f"fetch it with: lmms-tasks data fetch {spec.name}"
+        remedy = (
+            f"copy the whole repository {source.repo}"
+            if source.folder
+            else f"fetch it with: lmms-tasks data fetch {spec.name}"
+        )
         raise SourceError(f"{source.describe()}: {folder} lacks {', '.join(lacking)}", remedy)
     return folder
 
@@ -215,7 +233,10 @@ def _diagnosis(chain: Sequence[BaseException], source: Source) -> tuple[str, str
         )
     status = _status(chain)
     if _is(chain, "GatedRepoError") or status == 403:
-        return "the server refuses access (gated, or not allowed)", "ask for access on the dataset's page, and set HF_TOKEN"
+        return (
+            "the server refuses access (gated, or not allowed)",
+            "ask for access on the dataset's page, and set HF_TOKEN",
+        )
     if _is(chain, "RevisionNotFoundError"):
         return f"there is no revision {source.revision}", "correct or unset LMMS_TASKS_REVISION"
     if status == 401:
@@ -224,9 +245,15 @@ def _diagnosis(chain: Sequence[BaseException], source: Source) -> tuple[str, str
             "unset HF_TOKEN or set a valid one (hf auth login), and check HF_ENDPOINT",
         )
     if _is(chain, "RepositoryNotFoundError", "RemoteEntryNotFoundError") or status == 404:
-        return "the server has no such repository or file (404)", f"check that HF_ENDPOINT mirrors {source.repo}; {elsewhere}"
+        return (
+            "the server has no such repository or file (404)",
+            f"check that HF_ENDPOINT mirrors {source.repo}; {elsewhere}",
+        )
     if status == 429:
-        return "the server answers too many requests (429) and did not relent", "wait a while, or set HF_TOKEN for a higher limit"
+        return (
+            "the server answers too many requests (429) and did not relent",
+            "wait a while, or set HF_TOKEN for a higher limit",
+        )
     if status is not None and status >= 500:
         return f"the server is out of order ({status}) and stayed so", f"try later, or {elsewhere}"
     if _is(chain, *_NO_CONNECTION):
@@ -234,7 +261,10 @@ def _diagnosis(chain: Sequence[BaseException], source: Source) -> tuple[str, str
     if _is(chain, *_BROKEN_CONNECTIONS):
         return "the connection broke several times", "start again: the download goes on where it stopped"
     if _is(chain, "FileMetadataError", "JSONDecodeError"):
-        return "the server does not answer like a hub (a web page or a proxy's page?)", f"check HF_ENDPOINT; {elsewhere}"
+        return (
+            "the server does not answer like a hub (a web page or a proxy's page?)",
+            f"check HF_ENDPOINT; {elsewhere}",
+        )
     if _is(chain, "LocalEntryNotFoundError"):
         return "the files are not in the cache and could not be downloaded", elsewhere
     return "the download failed", elsewhere

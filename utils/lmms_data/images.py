@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 import zlib
+from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .errors import ImageError
 
@@ -30,9 +31,9 @@ def decode(data: bytes, where: str, *, max_pixels: int = MAX_PIXELS) -> Image.Im
         max_pixels: the largest picture that is decoded.
 
     Raises:
-        ImageError: the data is no picture, is cut off or damaged anywhere, or has too many pixels. This holds whatever
-            `PIL.ImageFile.LOAD_TRUNCATED_IMAGES` says: lmms-eval switches it on, and PIL then shows a cut-off
-            picture as a grey area.
+        ImageError: the data is no picture, pixels are cut off or damaged, or there are too many of them. This holds
+            whatever `PIL.ImageFile.LOAD_TRUNCATED_IMAGES` says: lmms-eval switches it on, and PIL then shows a
+            cut-off picture as a grey area.
     """
     from PIL import Image
 
@@ -45,7 +46,9 @@ def decode(data: bytes, where: str, *, max_pixels: int = MAX_PIXELS) -> Image.Im
     except Image.DecompressionBombError as error:
         raise ImageError(f"{where} is too large to be decoded safely ({error})", _REMEDY) from error
     except Exception as error:  # PIL raises many kinds for damaged headers
-        raise ImageError(f"{where} is not a readable image ({_short(error)}; it begins {data[:12]!r})", _REMEDY) from error
+        raise ImageError(
+            f"{where} is not a readable image ({_short(error)}; it begins {data[:12]!r})", _REMEDY
+        ) from error
     width, height = image.size
     if width * height > max_pixels:
         raise ImageError(f"{where} has {width} x {height} pixels; at most {max_pixels:,} are decoded", _REMEDY)
@@ -62,31 +65,40 @@ def _short(error: BaseException) -> str:
 
 
 def _check_png(data: bytes, where: str) -> None:
-    """Walk the chunks to IEND: PIL skips the checksums of pixel data and does not miss an end that is cut off."""
+    """Compare the checksums of the parts that decide over pixels: PIL skips some of them."""
     view = memoryview(data)
     position = len(_PNG)
     while position + 12 <= len(data):
         (length,) = struct.unpack_from(">I", data, position)
         kind = bytes(view[position + 4 : position + 8])
         end = position + 12 + length
-        if end > len(data):
-            break
-        critical = not kind[0] & 0x20
-        if critical and zlib.crc32(view[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
-            raise ImageError(f"{where} is damaged (wrong checksum in its part {kind.decode('latin-1')})", _REMEDY)
-        if kind == b"IEND":
+        if kind == b"IEND" or end > len(data):
             return
+        counts = not kind[0] & 0x20 or kind == b"tRNS"
+        if counts and zlib.crc32(view[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
+            raise ImageError(f"{where} is damaged (wrong checksum in its part {kind.decode('latin-1')})", _REMEDY)
         position = end
-    raise ImageError(f"{where} is cut off (it ends after {len(data):,} bytes without PNG's end mark)", _REMEDY)
+
+
+def has_end_mark(data: bytes) -> bool:
+    """Whether a JPEG or PNG file ends with its format's end mark; other formats have none and pass.
+
+    A picture without it may still have all its pixels, and `decode` then shows it.
+    """
+    if data.startswith(_PNG):
+        return b"IEND" in data[-64:]
+    if data.startswith(b"\xff\xd8"):
+        return data.rfind(b"\xff\xd9") > data.rfind(b"\xff\xda")
+    return True
 
 
 class _StrictDecoder:
     """A decoder of PIL's whose errors are raised even while PIL is told to accept truncated images."""
 
     def __init__(self, codec: str, mode: str, *args: Any) -> None:
-        from PIL import Image
+        from PIL import _imaging
 
-        self._inner = getattr(Image.core, f"{codec}_decoder")(mode, *args)
+        self._inner = getattr(_imaging, f"{codec}_decoder")(mode, *args)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -107,11 +119,10 @@ def _make_strict(image: Any) -> None:
 
     # JPEG's own reader makes up an end mark where the data ends
     own = None if image.format in ("JPEG", "MPO") else getattr(image, "load_read", None)
-    read = own or image.fp.read
 
     def strict(size: int) -> bytes:
         try:
-            block: bytes = read(size)
+            block: bytes = own(size) if own else image.fp.read(size)  # WebP sets fp only when it loads
         except (IndexError, struct.error, SyntaxError) as error:
             raise OSError("a part of it is malformed") from error
         if not block:
@@ -125,7 +136,7 @@ def _make_strict(image: Any) -> None:
         if codec in ("jpeg", "zip"):
             name = _STRICT + codec
             if name not in Image.DECODERS:
-                Image.register_decoder(name, lambda mode, *args, _codec=codec: _StrictDecoder(_codec, mode, *args))
+                Image.register_decoder(name, cast(Any, partial(_StrictDecoder, codec)))
             tile = tile._replace(codec_name=name) if hasattr(tile, "_replace") else (name, *tile[1:])
         tiles.append(tile)
     image.tile = tiles

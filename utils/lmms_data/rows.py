@@ -85,9 +85,13 @@ def _parse(path: Path) -> list[dict[str, Any]]:
     except (OSError, UnicodeDecodeError) as error:
         raise RowsError(f"{path} cannot be read ({error})", remedy) from error
     if text.lstrip()[:1] == "<":
-        raise RowsError(f"{path} is a web page, not data: a mirror or proxy sent it", f"check HF_ENDPOINT, then {remedy}")
+        raise RowsError(
+            f"{path} is a web page, not data: a mirror or proxy sent it", f"check HF_ENDPOINT, then {remedy}"
+        )
     if text.startswith("version https://git-lfs"):
-        raise RowsError(f"{path} is a git-lfs pointer, not the data: the copy was made without git-lfs", "run git lfs pull")
+        raise RowsError(
+            f"{path} is a git-lfs pointer, not the data: the copy was made without git-lfs", "run git lfs pull"
+        )
     try:
         if path.suffix == ".jsonl":
             rows = [json.loads(line) for line in text.split("\n") if line.strip()]
@@ -127,7 +131,9 @@ def check_rows(
     spec = benchmark(name)
     part = spec.subset(subset)
     if not rows:
-        raise RowsError(f"{spec.hub} has no rows of the subset {subset} in {where}", "get the data again, or update lmms-tasks")
+        raise RowsError(
+            f"{spec.hub} has no rows of the subset {subset} in {where}", "get the data again, or update lmms-tasks"
+        )
     columns = required(spec, part)
     for row in rows:
         for column, kind in columns.items():
@@ -176,7 +182,9 @@ def _check_options(row: Mapping[str, Any], spec: Benchmark, part: Subset, where:
             "the dataset has changed: pin the published revision with LMMS_TASKS_REVISION, or update lmms-tasks",
         )
     if row["label"] not in row["options"]:
-        raise RowsError(f"{spec.hub}: the label {row['label']!r} of row {row.get(spec.key)!r} in {where} is none of its options")
+        raise RowsError(
+            f"{spec.hub}: the label {row['label']!r} of row {row.get(spec.key)!r} in {where} is none of its options"
+        )
 
 
 def _check_count(count: int, spec: Benchmark, part: Subset, source: Source | None) -> None:
@@ -267,7 +275,10 @@ def fingerprint(rows: Dataset | Iterable[Mapping[str, Any]]) -> str:
     if hasattr(rows, "column_names"):
         rows = _plain(rows)
     for row in rows:
-        shown = {key: len(value["bytes"] or b"") if isinstance(value, dict) and "bytes" in value else value for key, value in row.items()}
+        shown = {
+            key: len(value["bytes"] or b"") if isinstance(value, dict) and "bytes" in value else value
+            for key, value in row.items()
+        }
         digest.update(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()[:16]
 
@@ -280,7 +291,9 @@ def _plain(rows: Any) -> list[dict[str, Any]]:
     columns: dict[str, list[Any]] = {}
     for column in table.column_names:
         values = table.column(column)
-        if "bytes" in getattr(values.type, "names", [f.name for f in values.type] if str(values.type).startswith("struct") else []):
+        if "bytes" in getattr(
+            values.type, "names", [f.name for f in values.type] if str(values.type).startswith("struct") else []
+        ):
             values = pc.binary_length(pc.struct_field(values, "bytes"))
         columns[column] = values.to_pylist()
     return [dict(zip(columns, cells)) for cells in zip(*columns.values())]

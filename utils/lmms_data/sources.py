@@ -74,7 +74,9 @@ def resolve(name: str | Benchmark, environ: Mapping[str, str] | None = None) -> 
     if chosen.lower() == "sample":
         folder = _sample_root() / spec.hub
         if not holds(folder, spec):
-            raise SourceError(f"the embedded sample has no {spec.name} (looked for {folder})", "install the package again")
+            raise SourceError(
+                f"the embedded sample has no {spec.name} (looked for {folder})", "install the package again"
+            )
         return Source(spec.name, "sample", spec.hub, None, folder)
     return _in_folder(spec, Path(chosen).expanduser(), revision)
 
@@ -126,9 +128,7 @@ def _in_folder(spec: Benchmark, root: Path, revision: str | None) -> Source:
         if repository.is_dir():
             return _in_cache(spec, repository, revision)
     snapshot_revision = root.name if root.parent.name == "snapshots" else None
-    plain = dict.fromkeys(
-        root / part for repo in (spec.hub, spec.modelscope) for part in (repo, repo.split("/")[1])
-    )
+    plain = dict.fromkeys(root / part for repo in (spec.hub, spec.modelscope) for part in (repo, repo.split("/")[1]))
     for folder in (*plain, root):
         looked.append(folder)
         if holds(folder, spec):

@@ -1,0 +1,113 @@
+"""The rows of a leaf task, as lmms-eval's hooks need them.
+
+lmms-eval loads a dataset by a path of its own and passes the rows to `process_docs`. It would do so once for every leaf,
+retry five times what cannot succeed, and know nothing of revisions, mirrors or archives. So the YAML files give it a
+placeholder to load, and `process_docs` answers with the checked rows from the source in use.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lmms_data.images
+from lmms_data import rows, sources
+from lmms_data.archive import ImageArchive
+from lmms_data.errors import DataError
+from lmms_tasks import __version__
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from PIL import Image
+
+#: A saved dataset of one empty row, for `load_from_disk`: nothing is downloaded, converted or written to load it.
+PLACEHOLDER = str(Path(__file__).resolve().parent / "placeholder")
+
+log = logging.getLogger("lmms_tasks")
+
+
+@contextmanager
+def stopping_the_run() -> Iterator[None]:
+    """Turns a fault of the data into the end of the run.
+
+    lmms-eval retries an exception for ten seconds, buries its cause in a chained traceback and exits with status 0. A
+    SystemExit passes through, prints the message alone and exits with status 1.
+    """
+    try:
+        yield
+    except DataError as error:
+        raise SystemExit(f"lmms-tasks: {error}") from error
+
+
+class Subset:
+    """A leaf task's rows; as `process_docs` it replaces the placeholder by them.
+
+    `metadata` goes into the results file: the version of the scores, and, once the rows are loaded, where they come from
+    and a fingerprint of them.
+    """
+
+    def __init__(self, benchmark: str, name: str, version: str = "1.0") -> None:
+        self.benchmark = benchmark
+        self.name = name
+        self.metadata: dict[str, Any] = {"version": version, "pack": f"lmms-tasks {__version__}"}
+
+    def __repr__(self) -> str:
+        return f"Subset({self.benchmark}, {self.name})"
+
+    def __call__(self, placeholder: Any) -> Dataset:
+        """The rows, checked, in the dataset's order; ends the run where they cannot be had."""
+        with stopping_the_run():
+            source = sources.resolve(self.benchmark)
+            loaded = rows.load(self.benchmark, self.name, source=source)
+        self.metadata["data"] = source.describe()
+        self.metadata["rows"] = len(loaded)
+        self.metadata["fingerprint"] = rows.fingerprint(loaded)
+        if os.environ.get("RANK", "0") == "0":
+            _announce(
+                f"{self.benchmark}/{self.name}: {len(loaded)} rows of {source.describe()}, "
+                f"fingerprint {self.metadata['fingerprint']}"
+            )
+        return loaded
+
+    def images(self, names: Sequence[str]) -> list[Image.Image]:
+        """The named images of the benchmark's archive in RGB, in order; each is the receiver's own."""
+        with stopping_the_run():
+            archive = _archive(self.benchmark, os.environ.get(sources.DATA, ""))
+            return [archive.image(name).convert("RGB") for name in names]
+
+    def embedded_image(self, image: Mapping[str, Any], row: object) -> Image.Image:
+        """The image that a row holds, in RGB."""
+        with stopping_the_run():
+            return lmms_data.images.decode(image["bytes"], f"{self.benchmark}, row {row}").convert("RGB")
+
+
+@functools.lru_cache(maxsize=None)
+def _archive(benchmark: str, chosen: str) -> ImageArchive:
+    return rows.images_of(benchmark)
+
+
+@functools.lru_cache(maxsize=None)
+def _announce(line: str) -> None:
+    try:
+        from loguru import logger
+    except ImportError:  # without lmms-eval
+        log.info(line)
+    else:
+        logger.info(line)
+
+
+def attributes(module: dict[str, Any]) -> Callable[[str], Any]:
+    """A module's `__getattr__` that gives each subset's metadata to YAML, as `<subset>_metadata`."""
+
+    def attribute(name: str) -> Any:
+        subset = module.get(name.removesuffix("_metadata"))
+        if name.endswith("_metadata") and isinstance(subset, Subset):
+            return subset.metadata
+        raise AttributeError(f"module {module['__name__']!r} has no attribute {name!r}")
+
+    return attribute

@@ -300,7 +300,7 @@ _STATEMENT = re.compile("|".join(STATEMENTS), re.IGNORECASE)
 _HINTS = re.compile(r"\b(?:ans(?:wers?)?|choice|option|diagnosis)\b|答案|正确选项|正确的选项|最终选择", re.IGNORECASE)
 
 #: No answer is longer; the bound keeps a reply of nothing but markers linear.
-LONGEST = 600
+LONGEST = 1000
 
 
 def marked(text: str) -> Iterator[Stated]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from lmms_scoring.outcomes import Reading
-from lmms_scoring.reply import Stated, clean, refuses, stated, unlatex
+from lmms_scoring.reply import LONGEST, Stated, clean, echoes, refuses, stated, unlatex
 
 # --- the reference rule ---------------------------------------------------------------------------------------------
 
@@ -59,24 +59,28 @@ def _leading_labels(run: str, labels: frozenset[str]) -> str:
 
 #: Sentences that state a choice by its letter, beside the forms that every benchmark shares. The letter follows.
 CHOICES = (
-    r"\b(?:i|we)(?:'d|'ll| would| will| shall| must| should)?(?: \w{2,10}ly)? (?:choose|chose|select|pick|go with|opt for|answer)\b:?",
-    r"\b(?:correct|right|best|final|most \w{3,15}|chosen|selected) (?:answer |answer choice |multiple-choice )?"
-    r"(?:option|choice|letter|answer|selection)s?(?: [^.:;!?\n]{0,60}?)?(?: is| are|:)",
-    r"(?:应该|应当|应|故|所以|因此|我)?(?:选择|选)[ \t]{0,3}:?(?=[ \t(\[]{0,3}[A-Za-z][^a-z]|[ \t(\[]{0,3}[A-Za-z]$)",
-)  # fmt: skip
+    r"\b(?:i|we)(?:'d|'ll| would| will| shall| must| should)?(?: \w{2,10}ly)? "
+    r"(?:choose|chose|select|pick|go with|opt for|answer)\b:?",
+    r"\b(?:correct|right|best|final|most \w{3,15}|chosen|selected) (?:answer |multiple-choice )?"
+    r"(?:option|choice|letter|answer|selection)s?(?: [^.:;!?\n]{0,60}?)?(?: is| are| would be|:)",
+    r"\banswers (?:[^.:;!?\n]{0,60}? )?are\b:?",
+    r"(?:选择|选)[ \t]{0,3}:?(?=[ \t(\[]{0,3}[A-Za-z](?![A-Za-z]))",
+)
 
 #: Openings after which a labelled option is the reply's answer: "the most likely diagnosis is: (C) Duodenal ulcer".
 VERDICTS = (
-    r"\b(?:most|best|correct|right|first|next|appropriate|likely|closest|conclusion|diagnosis|treatment|therefore|thus|"
-    r"hence|so|overall)\b[^.!?\n]{0,200}?\b(?:is|are|be|would be)\b[ \t]{0,3}:?",
-    r"\b(?:conclusion|verdict|choice|option selected|selected option|final)[ \t]{0,3}:",
+    r"\b(?:most|best|correct|right|next|appropriate|likely|closest|therefore|thus|hence)\b"
+    r"[^.!?\n]{0,120}?\b(?:is|are|be)\b[ \t]{0,3}:?",
+    r"\b(?:is|are|be):[ \t]{0,3}(?=\n)",
+    r"\b(?:conclusion|verdict|choice|selected option|final)[ \t]{0,3}:",
 )
 
 #: A choice whose letter comes first: "option C is the correct answer".
 LETTER_FIRST = (
-    r"(?:\b(?:option|choice|answer)[ \t]{0,2})?[\[(]?\b([A-Za-z])[\])]?(?:[:.)] [^.\n]{1,200}?)?,? (?:is|as|seems|appears to be|would be) "
-    r"(?:clearly |therefore |thus |most likely )?(?:the )?(?:single )?(?:correct|best|right|most (?:likely|appropriate|accurate|suitable|plausible|consistent))"
-    r"(?: (?:answer|option|choice|one|explanation|diagnosis))?",
+    r"(?:\b(?:option|choice|answer)[ \t]{1,2}[\[(]?|[\[(]|(?:^|[.;:\n,]\s|\b(?:therefore|thus|so|hence),? ))\b([A-Z])\b[\])]?,? "
+    r"(?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |most likely )?(?:the )?(?:single )?"
+    r"(?:correct|best|right|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
+    r"(?<![A-Za-z])([A-Z])(?:选项|项)?(?:是|为)?(?:最)?(?:正确|佳|合适)",
 )  # fmt: skip
 
 #: Words in the sentence before a declaration that make it a supposition or another's opinion: it is no answer.
@@ -86,49 +90,87 @@ SUPPOSED = re.compile(
 )
 #: Words in the clause before a declaration that turn it round.
 NEGATED = re.compile(r"\b(?:not|isn't|never|neither|cannot|can't)\b", re.IGNORECASE)
-_FORCED = re.compile(r"\bif (?:i|we|you) (?:had|have|must|were|was|am|are)\b[^,\n]{0,40}", re.IGNORECASE)
+_FORCED = re.compile(r"\bif (?:i|we|you) (?:had|have|must|were|was|am|are)\b[^,\n]{0,40}|\bif only one\b", re.IGNORECASE)
+
+#: What takes a label back right after it: "B is unlikely", "A: incorrect".
+REJECTED = re.compile(
+    r"[\s:.,(-]{0,4}(?:(?:is|are|was|would be|seems|being|option|because it is) )?"
+    r"(?:not\b|n't\b|unlikely|incorrect|wrong|false|less likely|ruled out|excluded|improbable|eliminated|不|排除|错误)",
+    re.IGNORECASE,
+)
 
 #: Words that may stand between a declaration and its letter.
 FILLERS = re.compile(
-    r"(?:[\s:\"'=>*#-]|(?:the|is|are|be|option|options|choice|choices|answer|letter|letters|labell?ed|number|statement|"
+    r"(?:[\s:=>#-]|(?:the|is|are|be|option|options|choice|choices|answer|letter|letters|labell?ed|statement|"
     r"most likely|likely|probably|clearly|definitely|therefore|thus|indeed|still|simply|either|both|"
     r"correct|best|right|final|选项|选择|选|是|为)(?![A-Za-z]))*",
     re.IGNORECASE,
 )
 _FILLING = 120
 
-_LABEL = re.compile(r"([\[(<{]{0,2})\s{0,3}([A-Za-z])(?![A-Za-z0-9_'’])\s{0,3}([\])>}]{0,2})")
+_LABEL = re.compile(r"([\[(<{]{0,2})\s{0,3}([A-Za-z])(?![A-Za-z0-9_'])\s{0,3}([\])>}]{0,2})")
 _LETTERS_ONLY = re.compile(r"[\[(<{\s]{0,4}([A-Z]{2,10})(?![A-Za-z0-9])")
 _LIST = re.compile(
-    r"\s{0,3}(?:[,/、;&+|]|,?\s{0,3}\b(?:and|or|plus|versus|vs\.?|和|或|及|与)(?![a-z]))\s{0,3}"
+    r"\s{0,3}(?:[,/、;&+|]|,?\s{0,3}\b(?:and|or|plus|和|或|及|与)(?![a-z]))\s{0,3}"
     r"(?:(?:and|or|also|possibly|maybe|perhaps|option|options|choice|选项)(?![A-Za-z])\s{0,3}){0,3}"
-    r"([\[(]?)([A-Za-z])(?![A-Za-z0-9_'’])([\])]?)",
+    r"([\[(]?)([A-Za-z])(?![A-Za-z0-9_'])([\])]?)(?=\s{0,3}(?:$|[\]).,;:/&|+、。和或及与]|(?:and|or|are|both|plus)\b))",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"\s{0,3}(?:through|thru|to|-|~|至|到)\s{0,3}[\[(]?[A-Z](?![A-Za-z0-9])")
+
+#: What may follow a bare letter that is a label: punctuation, or a word that goes on to explain it.
 _EXPLAINS = re.compile(
-    r"\s{0,3}(?:[\]).:;,!|\-=(\n\"'}>]|/(?!\s{0,2}[A-Za-z](?![A-Za-z]))|$|"
-    r"(?:because|since|as|due|given|for|is|was|which|that|based|with|from|according|among|would|seems|not|best|"
-    r"and|but|here|correctly|因为|因|由于|项|选项|。|，|、)(?![a-z]))",
+    r"\s{0,3}(?:[\]).:;,!|=(\n}>。，、]|-(?=\s)|/(?!\w)|$|(?:because|since|is|因为|因|由于|项|选项)(?![a-z]))",
     re.IGNORECASE,
 )
+_EXPLAINS_MORE = re.compile(
+    r"\s{1,3}(?:as|due|given|for|was|which|that|based|with|from|according|among|would|seems|not|best|rather|over|"
+    r"instead|and|but|here)\b"
+)
+#: Letters that are words by themselves, and so take a narrower choice of words after them.
+_WORDS = frozenset("AI")
+
 _ALSO = re.compile(
     r"\b(?:and|or|as well as|plus)\s{1,3}(?:also |option |options |both |possibly |either ){0,2}"
     r"(?:[\[(]([A-Z])[\])]|([A-Z])(?=\s{0,2}(?:[).:,;]|$|\n)))"
 )
-_ITEM = re.compile(r"[ \t>#-]{0,6}(?:\d{1,2}[.)] ?)?(?:(?:option|choice) )?(?:[\[(]([A-Z])[\])]|([A-Z])[).:](?=\s|$)|([A-Z])[ \t]{0,3}$)(.*)", re.IGNORECASE)  # fmt: skip
+_ITEM = re.compile(
+    r"[ \t>#-]{0,6}(?:\d{1,2}[.)] ?)?(?:(?:option|choice) )?"
+    r"(?:[\[(]([A-Z])[\])]|([A-Z])[).:](?=\s|$)|([A-Z])[ \t]{0,3}$|([A-Z]) \()(.*)",
+    re.IGNORECASE,
+)
 _JOINER = re.compile(r"[ \t-]{0,6}(?:and|or|or possibly|as well as|和|或|以及)[ \t:,]{0,3}$", re.IGNORECASE)
+_GAP = re.compile(r"[\s$,;/&*()\\]{0,9}(?:and|or|or possibly|和|或)?[\s$*()\\]{0,9}", re.IGNORECASE)
+_QUOTES = re.compile(r"\"|(?<![A-Za-z])'|'(?![A-Za-z])")
+_THOUGHT = re.compile(r"let(?:'s| us) |okay|ok\b|first", re.IGNORECASE)
+
+_BARE = re.compile(r"\s{0,9}(?:\*\*)?[(\[]?([A-Z])[)\]]?\.?(?:\*\*)?\s{0,9}\Z")
+_CHOICES = re.compile("|".join(f"(?:{form})" for form in CHOICES), re.IGNORECASE)
+_VERDICTS = re.compile("|".join(VERDICTS), re.IGNORECASE)
+_LETTER_FIRST = tuple(re.compile(form) for form in LETTER_FIRST)
+_NOTHING: tuple[str, ...] = ()
+
+#: Places looked at: no honest reply has more, and a reply of nothing but markers stays linear.
+_MOST_PLACES = 50
+_TAIL = 8000
 
 
 def letter(reply: object, options: Mapping[str, str]) -> Reading:
-    """The label that a careful human grader reads in a reply, or the reason why there is none.
+    r"""The label that a careful human grader reads in a reply, or the reason why there is none.
 
     `options` maps the labels of the item to their texts. The last declaration in the visible reply decides, a later one
-    being the correction of an earlier one: `<answer>`, `\\boxed{}`, JSON, `ANSWER:`, "the answer is", "I choose".
+    being the correction of an earlier one: `<answer>`, `\boxed{}`, JSON, `ANSWER:`, "the answer is", "I choose".
     A declaration holds a label in any common dress, or the exact text of one option. Without a declaration the
-    label must open the reply, stand alone on its line after "… is:", or be called the correct one.
-    Two labels, a label with the text of another option, and reasoning that was cut off are no answer. A single
-    letter always means the label, even where the text of an option is a letter.
+    label must open the reply, end it on a line of its own, follow "… is:", or be called the correct one.
+
+    No answer: two labels, a label with the text of another option, a label taken back, reasoning that was cut off, a
+    list that walks through the options. A single letter always means the label, even where an option's text is a letter.
+
+    >>> options = {"A": "Hepatic abscess", "B": "Gallstone", "C": "Duodenal ulcer"}
+    >>> letter("So it must be the duodenum. Answer: duodenal ulcer", options)
+    Reading(value='C', how='marker')
+    >>> letter("ANSWER: B. Duodenal ulcer", options)
+    Reading(value=None, how='two answers')
     """
     if isinstance(reply, str):
         bare = _BARE.match(reply)
@@ -140,13 +182,6 @@ def letter(reply: object, options: Mapping[str, str]) -> Reading:
     if not text:
         return Reading(None, "empty")
     return _Reader(text, options).read()
-
-
-_BARE = re.compile(r"\s{0,9}(?:\*\*)?[(\[]?([A-Z])[)\]]?\.?(?:\*\*)?\s{0,9}\Z")
-_CHOICES = re.compile("|".join(f"(?:{form})" for form in CHOICES), re.IGNORECASE)
-_VERDICTS = re.compile("|".join(VERDICTS), re.IGNORECASE)
-_LETTER_FIRST = re.compile("|".join(LETTER_FIRST), re.IGNORECASE)
-_NOTHING: tuple[str, ...] = ()
 
 
 class _Reader:
@@ -163,108 +198,141 @@ class _Reader:
             reading = find()
             if reading is not None:
                 return reading
+        if echoes(self.text):
+            return Reading(None, "placeholder")
         return Reading(None, "refusal" if refuses(self.text) else "none stated")
 
-    # The three places, in order ------------------------------------------------------------------------------------
+    # The three places, in order ---------------------------------------------------------------------------------------
 
     def whole(self) -> Reading | None:
         """The reading of a reply that is nothing but a label or an option, or a list of them."""
-        if "\n" in self.text or len(self.text) > 1000:
+        if "\n" in self.text or len(self.text) > LONGEST:
             return None
-        if self.named_text(self.text):
-            return Reading(self.named_text(self.text), "option text")
         labels = self.labels(self.text, complete=True)
-        return _one(labels, "whole") if labels else None
+        if labels:
+            return _one(labels, "whole")
+        named = self.named_text(self.text)
+        return Reading(named, "option text") if named else None
 
     def declared(self) -> Reading | None:
         """The reading of the last declaration that says anything, or None without one."""
         places = stated(self.text)
         places += [Stated(self.text[at:end], "statement", start, end) for start, at, end in self.sentences(_CHOICES)]
-        for place in sorted(places, key=lambda place: (place.start, place.end), reverse=True):
+        places.sort(key=lambda place: (place.start, place.end), reverse=True)
+        for number, place in enumerate(places[:_MOST_PLACES]):
             if place.how == "statement" and self.disowned(place.start):
                 continue
             labels = self.value(place)
             if labels:
-                return _one(labels, place.how)
+                return _one((*labels, *self.beside(place, places[number + 1 : number + 2])), place.how)
             if place.how in ("tag", "boxed", "json", "marker") and self.foreign(place.text):
                 return Reading(None, "not an option")
         return None
 
     def undeclared(self) -> Reading | None:
-        """The reading of a label that opens the reply or is called the right one; all such places must agree."""
-        found: list[tuple[tuple[str, ...], str]] = []
-        lines = self.text.split("\n", 400)
-        first = self.items(lines, 0)
-        if first:
-            found.append((first, "leading"))
-        for start, at, end in self.sentences(_VERDICTS):
+        """The reading of a label that opens the reply, ends it, or is called the right one.
+
+        Where a label opens the reply, every other such place must agree; else the last of them decides.
+        """
+        lines = self.text.split("\n", 2000)
+        first = self.leading(lines)
+        found: list[tuple[int, tuple[str, ...], str]] = []
+        begin = max(0, len(self.text) - _TAIL)
+        for start, at, end in self.sentences(_VERDICTS, begin):
             labels = self.verdict(at, end)
             if labels and not self.disowned(start):
-                found.append((labels, "verdict"))
-        for place in _LETTER_FIRST.finditer(self.text):
-            label = next(group for group in place.groups() if group)
-            if label in self.options and not (label in "AI" and place[0].startswith(label + " as")):
-                if not self.disowned(place.start()):
-                    found.append(((label,), "statement"))
+                found.append((start, labels, "verdict"))
+        for form in _LETTER_FIRST:
+            for place in form.finditer(self.text, begin):
+                if place[1] in self.options and not self.disowned(place.start()):
+                    found.append((place.start(), (place[1],), "statement"))
+        if len(lines) > 1 and self.complete(lines[-1]) and not any(_ITEM.match(line) for line in lines[-4:-1]):
+            found.append((len(self.text), self.items(lines, len(lines) - 1), "line"))
+        if first:
+            return _one([*first, *(label for _, labels, _ in found for label in labels)], "leading")
         if not found:
             return None
-        if len(lines) > 1:
-            last = self.items(lines, len(lines) - 1)
-            if last:
-                found.append((last, "line"))
-        if first:
-            return _one({label: None for labels, _ in found for label in labels}, "leading")
-        return _one(found[-1][0], found[-1][1])
+        _, labels, how = max(found)
+        return _one(labels, how)
 
     # Pieces -----------------------------------------------------------------------------------------------------------
 
-    def sentences(self, opening: re.Pattern[str]) -> Iterable[tuple[int, int, int]]:
+    def sentences(self, opening: re.Pattern[str], begin: int = 0) -> Iterator[tuple[int, int, int]]:
         """Start, place of the value, and end of what an opening says, to the end of its line or of the next."""
-        for found in opening.finditer(self.text):
+        for found in opening.finditer(self.text, begin):
             at = found.end()
-            end = self.text.find("\n", at, at + 1000)
-            if end >= 0 and not self.text[at:end].strip():
-                while at < len(self.text) and at < found.end() + 50 and self.text[at].isspace():
+            end = self.text.find("\n", at, at + LONGEST)
+            if end >= 0 and not self.text[at:end].strip(" \t:"):
+                at = end
+                while at < len(self.text) and at < end + 20 and self.text[at].isspace():
                     at += 1
-                end = self.text.find("\n", at, at + 1000)
-            yield found.start(), at, min(at + 1000, len(self.text)) if end < 0 else end
+                end = self.text.find("\n", at, at + LONGEST)
+            yield found.start(), at, min(at + LONGEST, len(self.text)) if end < 0 else end
 
     def disowned(self, start: int) -> bool:
-        """True where the sentence up to `start` makes what follows a mere supposition or another's opinion."""
-        before = self.text[max(0, start - 120) : start]
-        sentence = re.split(r"[.!?;\n]", before)[-1]
+        """True where the sentence up to `start` makes what follows a mere supposition, or turns it round."""
+        sentence = re.split(r"[.!?;\n]", self.text[max(0, start - 120) : start])[-1]
         if SUPPOSED.search(_FORCED.sub("", sentence)):
             return True
         return bool(NEGATED.search(re.split(r"[,:]", sentence)[-1]))
 
     def value(self, place: Stated) -> tuple[str, ...]:
         """The labels that a declaration names: one by its letter or text, or several where it lists them."""
-        text = unlatex(place.text) if place.how != "json" else place.text
-        by_text = self.named_text(text)
-        if by_text:
-            return (by_text,)
-        lines = self.text[place.start : place.end].count("\n")
-        if lines and place.how in ("marker", "statement"):
-            following = self.text[place.end - len(place.text) : place.end + 2000].split("\n")
-            listed = self.items(following, 0)
-            if listed:
-                return listed
-        return self.labels(text, complete=False)
+        text = _QUOTES.sub("", place.text if place.how == "json" else unlatex(place.text))
+        if place.how in ("marker", "statement"):
+            at = self.text.rfind(place.text, place.start, place.end)
+            if "\n" in self.text[place.start : at]:
+                listed = self.items(self.text[at : place.end + 2000].split("\n"), 0)
+                if listed:
+                    return listed
+        labels = self.labels(text, complete=False)
+        if labels:
+            return labels
+        named = self.named_text(text)
+        return (named,) if named else _NOTHING
+
+    def beside(self, place: Stated, before: list[Stated]) -> tuple[str, ...]:
+        """The labels of an equal declaration that stands right before this one: `\\boxed{C} or \\boxed{D}`."""
+        if place.how not in ("boxed", "tag") or not before or before[0].how != place.how:
+            return _NOTHING
+        gap = self.text[before[0].end : min(place.start, before[0].end + 40)]
+        return self.value(before[0]) if before[0].end + 40 > place.start and _GAP.fullmatch(gap) else _NOTHING
 
     def verdict(self, at: int, end: int) -> tuple[str, ...]:
-        """The labels of a verdict: only a label in brackets, or one followed by the text of its option, will do."""
+        """The labels of a verdict: a label in brackets, alone, or followed by the text of its option."""
         text = self.text[at:end].strip()
-        if "\n" in self.text[max(0, at - 3) : at] and text:
-            following = self.text[at : end + 2000].split("\n")
-            return self.items(following, 0)
+        if "\n" in self.text[max(0, at - 1) : at]:
+            return self.items(self.text[at : end + 2000].split("\n"), 0)
         form = _LABEL.match(text)
-        if not form or form[2].upper() not in self.options:
+        if not form or form[2] not in self.options:
             return _NOTHING
-        label = form[2].upper()
         rest = text[form.end() :].lstrip(" \t.:)-")
-        if (form[1] and form[3]) or (form[2] == label and self.begins(rest) == label):
+        if (form[1] and form[3]) or not rest or self.begins(rest) == form[2]:
             return self.labels(text, complete=False)
         return _NOTHING
+
+    def leading(self, lines: list[str]) -> tuple[str, ...]:
+        """The labels that open the reply, or () where the opening is a heading or the first step of a walk."""
+        labels = self.items(lines, 0)
+        if not labels:
+            named = self.named_text(lines[0]) if len(lines) > 1 else None
+            return (named,) if named else _NOTHING
+        others = {label for line in lines[1:] for label in self.items([line], 0)} - set(labels)
+        if len(labels) == 1 and others:
+            own = self.begins(_ITEM.sub(r"\5", lines[0]).strip(" .:)")) == labels[0]
+            walk = chr(ord(labels[0]) + 1) in others and not any(other < labels[0] for other in others)
+            if walk or not (own or self.complete(lines[0])):
+                return _NOTHING
+        return labels
+
+    def complete(self, line: str) -> bool:
+        """True for a line that is only a label, or a label with the text of its option."""
+        found = _ITEM.match(line)
+        if not found:
+            return False
+        rest = _fold(found[5])
+        label = (found[1] or found[2] or found[3] or found[4]).upper()
+        return label in self.options and (not rest or rest == self.folded.get(label))
 
     def items(self, lines: list[str], at: int) -> tuple[str, ...]:
         """The labels of the option lines (`(C) Duodenal ulcer`) that stand together from line `at` on."""
@@ -272,74 +340,98 @@ class _Reader:
         for line in lines[at:]:
             found = _ITEM.match(line)
             if found:
-                here = self.labels(line.lstrip(" \t>#-"), complete=False)
+                here = self.item(found)
                 if not here and not labels:
                     return _NOTHING
                 labels += [label for label in here if label not in labels]
             elif line.strip() and not _JOINER.match(line):
                 break
-            elif not line.strip() and labels and at:
-                break
         return tuple(labels)
 
+    def item(self, found: re.Match[str]) -> tuple[str, ...]:
+        """The labels of one option line; none for a rejected one and for what only looks like one."""
+        label = (found[1] or found[2] or found[3] or found[4]).upper()
+        rest = found[5].strip(" \t.:)-")
+        if label not in self.options or (label in _WORDS and not found[1] and _THOUGHT.match(rest)):
+            return _NOTHING
+        own = self.begins(rest) == label
+        colon = found[2] and found[0][found.end(2) - found.start()] == ":"
+        if (found[4] or (label == "A" and colon and rest)) and not own:
+            return _NOTHING
+        return self.labels(found[0].lstrip(" \t>#-"), complete=False)
+
     def labels(self, text: str, *, complete: bool) -> tuple[str, ...]:
-        """The labels that a text opens with; () where it opens otherwise. `complete`: it must hold nothing else."""
+        """The labels that a text opens with; () where it opens otherwise.
+
+        `complete` is for a whole reply, which has no declaration before it: a bare letter then needs its punctuation.
+        """
         text = text.strip()
         filling = FILLERS.match(text, 0, _FILLING)
         begin = filling.end() if filling else 0
         found = _LABEL.match(text, begin)
         if not found:
             several = _LETTERS_ONLY.match(text, begin)
-            if several and all(letter in self.options for letter in several[1]) and not self.begins(text[begin:]):
+            if several and self.options.keys() >= set(several[1]) and not self.begins(text[begin:]):
                 return tuple(dict.fromkeys(several[1]))
             return _NOTHING
-        label = found[2].upper()
-        if label not in self.options:
+        label, end = found[2].upper(), found.end()
+        after = text[end:]
+        if label not in self.options or after.lstrip().startswith("?") or _RANGE.match(after):
             return _NOTHING
-        rest = text[found.end() :]
-        bracketed = bool(found[1] or found[3])
-        if rest.lstrip().startswith("?") or _RANGE.match(rest):
-            return _NOTHING
-        labels = [label]
-        end = found.end()
-        while more := _LIST.match(text, end):
-            other = more[2].upper() if (more[1] or more[2].isupper() or found[2].islower()) else ""
-            if other not in self.options or self.begins(rest) == label:
-                break
-            if not (more[3] or _EXPLAINS.match(text, more.end())):
-                break
-            labels.append(other)
-            end = more.end()
-        if len(set(labels)) > 1:
-            return tuple(labels)
-        rest = rest.strip(" \t.:)-*\"'")
+        rest = after.strip(" \t.:)-")
         if not rest:
             return (label,)
         own = self.begins(rest)
         if own and own != label:
             return (label, own)
-        if not own and not bracketed:
-            if not _EXPLAINS.match(text, found.end()):
+        if not own:
+            several_labels = self.listed(text, found)
+            if len(set(several_labels)) > 1:
+                return several_labels
+            if not (found[1] or found[3]) and not self.stands_alone(text, found, complete=complete):
                 return _NOTHING
-            if found[2].islower() and text[found.end() : found.end() + 1] not in tuple(").:,]"):
-                return _NOTHING
-        if complete and not own and not bracketed and text[found.end() : found.end() + 1] not in tuple(").:"):
-            return _NOTHING
         tail = rest[len(self.options[label]) :] if own else rest
+        if REJECTED.match(tail):
+            return _NOTHING
         also = _ALSO.search(tail)
-        if also and (also[1] or also[2]) in self.options and (also[1] or also[2]) != label:
+        if also and (also[1] or also[2]) in self.options:
             return (label, also[1] or also[2])
         return (label,)
+
+    def listed(self, text: str, first: re.Match[str]) -> tuple[str, ...]:
+        """The labels of a list that begins with the label `first`: "C, D", "C and D", "(C)/(D)"."""
+        labels = [first[2].upper()]
+        end = first.end()
+        while more := _LIST.match(text, end):
+            small = more[2].islower() and not more[1] and first[2].isupper()
+            if small or more[2].upper() not in self.options:
+                break
+            labels.append(more[2].upper())
+            end = more.end()
+        return tuple(labels)
+
+    def stands_alone(self, text: str, found: re.Match[str], *, complete: bool) -> bool:
+        """True where a bare letter is a label and no word, initial or first letter of a term (`D-dimer`, `E. coli`)."""
+        sign = text[found.end() : found.end() + 1]
+        word = text[found.end() + 1 :].lstrip()[:1]
+        explained = _EXPLAINS.match(text, found.end())
+        if not explained and (found[2].upper() in _WORDS or not _EXPLAINS_MORE.match(text, found.end())):
+            return False
+        if sign == "." and word.islower() and not _EXPLAINS.match(" " + text[found.end() + 1 :].lstrip()):
+            return False
+        if found[2].islower() and sign not in tuple(").:,;]"):
+            return False
+        return not complete or sign in tuple(").:")
 
     def foreign(self, text: str) -> bool:
         """True for a declared value that is short and plain, so that it is an answer, only none of the options."""
         return len(text) <= 60 and not NEGATED.search(text) and "?" not in text
 
-    # Texts of options ---------------------------------------------------------------------------------------------------
+    # Texts of options -------------------------------------------------------------------------------------------------
 
     @property
     def folded(self) -> dict[str, str]:
-        """The folded text of each option that is longer than a letter."""
+        """The folded text of each option, but for texts of one letter."""
         if self._folded is None:
             folded = {label: _fold(text) for label, text in self.options.items()}
             self._folded = {label: text for label, text in folded.items() if len(text) > 1 or text.isdigit()}
@@ -347,17 +439,16 @@ class _Reader:
 
     def named_text(self, text: str) -> str | None:
         """The label of the one option whose text this is, but for case, punctuation and spaces; None otherwise."""
-        folded = _fold(text)
-        labels = [label for label, option in self.folded.items() if option == folded]
-        if not labels:
-            first = re.split(r"[.;\n]\s|\s(?:because|since|due to|given)\s|\s\(", text, maxsplit=1)[0]
-            folded = _fold(first)
-            labels = [label for label, option in self.folded.items() if option == folded] if len(folded) > 3 else []
-        return labels[0] if len(labels) == 1 else None
+        for part, rest in _readings_of(text):
+            wanted = _squeeze(_fold(part))
+            labels = [label for label, option in self.folded.items() if _squeeze(option) == wanted] if wanted else []
+            if labels:
+                return labels[0] if len(labels) == 1 and not REJECTED.match(rest) else None
+        return None
 
     def begins(self, text: str) -> str | None:
         """The label of the longest option text that a text begins with, or None."""
-        folded = _fold(text) + " "
+        folded = _fold(text[:LONGEST]) + " "
         best, longest = None, 0
         for label, option in self.folded.items():
             if len(option) > longest and folded.startswith(option + " "):
@@ -365,16 +456,30 @@ class _Reader:
         return best
 
 
+_CLAUSE = re.compile(r"[.;\n]\s|[\s,](?:because|since|due to|given)\s|\s\(")
+
+
+def _readings_of(text: str) -> Iterator[tuple[str, str]]:
+    """The text itself, then its first clause with what follows, as far as either may be the text of an option."""
+    yield text, ""
+    clause = _CLAUSE.search(text)
+    if clause and clause.start() > 3:
+        yield text[: clause.start()], text[clause.start() :]
+
+
 def _one(labels: Iterable[str], how: str) -> Reading:
     distinct = set(labels)
     return Reading(distinct.pop(), how) if len(distinct) == 1 else Reading(None, "two answers")
 
 
-_SEPARATORS = re.compile(r"[\W_]+")
+# Signs and decimal points carry meaning (CD4+, <5, 1.5); a hyphen between words does not.
+_SEPARATORS = re.compile(r"(?:(?!(?<=\d)[.,]\d)[^\w+<>≤≥±%°-]|_|(?<!\w)-(?!\d)|(?<=\w)-(?=\w))+")
+_LOOSE = re.compile(r"(?<!\d) | (?!\d)")
 
 
 def _fold(text: str) -> str:
     return _SEPARATORS.sub(" ", text.casefold()).strip()
 
 
-Reader = Callable[[object, Mapping[str, str]], Reading]
+def _squeeze(folded: str) -> str:
+    return _LOOSE.sub("", folded)

@@ -221,6 +221,14 @@ def is_placeholder(text: str) -> bool:
     return (len(text) <= 40 and text.strip(_WRAPPING).lower() in PLACEHOLDERS) or bool(_SLOT.match(text))
 
 
+_ECHO = re.compile(rf"(?:answer|答案)\s{{0,3}}:{_SLOT.pattern}", re.IGNORECASE)
+
+
+def echoes(text: str) -> bool:
+    """True where the text repeats the prompt's slot after an answer marker. Names a reason only."""
+    return bool(_ECHO.search(text))
+
+
 _TAG = re.compile(r"<(/?)(?:final[_ ]?)?answer\s{0,4}>", re.IGNORECASE)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from fractions import Fraction
-from typing import NamedTuple, Union
+from typing import NamedTuple, TypeAlias
 
-Value = Union[int, Fraction]
+Value: TypeAlias = int | Fraction
 
 # int() takes quadratic time in the number of digits; no count, year or size needs more than this.
 MAX_DIGITS = 30
@@ -45,7 +45,11 @@ _SCALES = {"thousand": 1_000, "million": 1_000_000}
 _HAN_DIGITS = {
     **{char: value for value, char in enumerate("零一二三四五六七八九")},
     **{char: value for value, char in enumerate("〇壹贰叁肆伍陆柒捌玖")},
-    **{"两": 2, "兩": 2, "貳": 2, "參": 3, "陸": 6},
+    "两": 2,
+    "兩": 2,
+    "貳": 2,
+    "參": 3,
+    "陸": 6,
 }
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "拾": 10, "佰": 100, "仟": 1000}
 _HAN_MYRIADS = {"万": 10_000, "萬": 10_000, "亿": 100_000_000, "億": 100_000_000}
@@ -234,7 +238,7 @@ def _from_han(text: str, start: int, end: int) -> list[Number]:
     before, after = text[start - 1 : start], text[end : end + 1]
     if before == "第":
         return []
-    if text[start:end] == "一" and (before in _YI_BEFORE and before or after in _YI_AFTER and after):
+    if text[start:end] == "一" and ((before in _YI_BEFORE and before) or (after in _YI_AFTER and after)):
         return []
     if text.startswith("分之", end) or text.endswith("分之", 0, start):
         return [Number(None, start, end)]

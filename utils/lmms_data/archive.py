@@ -79,7 +79,7 @@ class ImageArchive:
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
-        self._cache: OrderedDict[str, tuple[Image.Image, int]] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str | None], tuple[Image.Image, int]] = OrderedDict()
         self._cached = 0
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -158,31 +158,36 @@ class ImageArchive:
             raise ArchiveError(f"{where} is cut off: the archive ends before it", _REMEDY)
         return data
 
-    def image(self, name: str) -> Image.Image:
-        """The image of that name, fully decoded, in its own mode; a fresh object that the caller may change.
+    def image(self, name: str, mode: str | None = None) -> Image.Image:
+        """The image of that name, fully decoded; a fresh object that the caller may change.
+
+        Args:
+            name: the member, without the prefix.
+            mode: PIL's name of the mode that the result has, its own by default.
 
         Raises:
             ArchiveError: the member is missing or damaged.
             ImageError: the member is no whole image.
         """
+        key = name, mode
         with self._lock:
-            kept = self._cache.get(name)
+            kept = self._cache.get(key)
             if kept:
-                self._cache.move_to_end(name)
+                self._cache.move_to_end(key)
         if kept:
             return kept[0].copy()
-        image = images.decode(self.read(name), self.where(name))
+        image = images.decode(self.read(name), self.where(name), mode=mode)
         # PIL keeps four bytes for every pixel that has more than one channel
         size = image.width * image.height * (1 if len(image.getbands()) == 1 else 4)
         if size <= self._cache_bytes:
-            self._keep(name, image.copy(), size)
+            self._keep(key, image.copy(), size)
         return image
 
-    def _keep(self, name: str, image: Image.Image, size: int) -> None:
+    def _keep(self, key: tuple[str, str | None], image: Image.Image, size: int) -> None:
         with self._lock:
-            if name in self._cache:
+            if key in self._cache:
                 return
-            self._cache[name] = image, size
+            self._cache[key] = image, size
             self._cached += size
             while self._cached > self._cache_bytes:
                 self._cached -= self._cache.popitem(last=False)[1][1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class DataError(Exception):
-    """The data cannot be used; the message names the cause and the remedy, and trying again without the remedy is no use."""
+    """The data cannot be used; the message names cause and remedy. Trying again without the remedy is no use."""
 
     def __init__(self, cause: str, remedy: str = "") -> None:
         self.cause = cause

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,26 +19,23 @@ from .sources import Source, resolve
 
 RETRY_WAITS = (1.0, 2.0, 4.0)
 """Seconds before each further attempt where a server is busy or a connection breaks."""
+RETRY_UNTIL = 20.0
+"""No attempt starts later than so many seconds after the first: the clients try several times themselves."""
 
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
-_BROKEN_CONNECTIONS = (
-    "ReadError",
-    "RemoteProtocolError",
-    "ReadTimeout",
-    "ChunkedEncodingError",
-    "IncompleteRead",
-    "WriteError",
-)
-_NO_CONNECTION = (
+_BROKEN = ("ReadError", "RemoteProtocolError", "ReadTimeout", "ChunkedEncodingError", "IncompleteRead", "WriteError")
+_UNREACHABLE = (
     "ConnectError",
-    "ConnectionError",
     "ConnectTimeout",
-    "ProxyError",
+    "ConnectionError",
     "MaxRetryError",
+    "NetworkError",
     "NewConnectionError",
+    "ProxyError",
 )
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.")
 
+log = logging.getLogger("lmms_data")
 _local: dict[tuple[Source, tuple[str, ...]], Path] = {}
 _lock = threading.Lock()
 _Result = TypeVar("_Result")
@@ -69,21 +68,72 @@ def forget() -> None:
 
 
 def _locate(spec: Benchmark, source: Source, patterns: tuple[str, ...]) -> Path:
-    if source.folder is not None:
-        folder = source.folder
-    elif source.kind == "hub":
-        folder = from_hub(source, patterns)
-    else:
-        folder = from_modelscope(source, patterns)
+    folder = download(source, patterns) if source.folder is None else source.folder
     lacking = missing(folder, patterns)
     if lacking:
-        remedy = (
-            f"copy the whole repository {source.repo}"
-            if source.folder
-            else f"fetch it with: lmms-tasks data fetch {spec.name}"
-        )
+        copy = f"copy the whole repository {source.repo}"
+        remedy = copy if source.folder else f"fetch it with: lmms-tasks data fetch {spec.name}"
         raise SourceError(f"{source.describe()}: {folder} lacks {', '.join(lacking)}", remedy)
     return folder
+
+
+def download(source: Source, patterns: Sequence[str], *, to: Path | None = None) -> Path:
+    """The folder with the files of a repository that match, downloaded where they are not there yet.
+
+    A file that is plainly not what its name says (a mirror's web page, a zip without its end) is removed again, so that
+    the next attempt starts afresh.
+
+    Args:
+        source: a source of the kind hub or modelscope.
+        patterns: the files.
+        to: a folder to download into instead of the client's cache.
+
+    Raises:
+        DownloadError: see its message.
+    """
+    folder = (from_hub if source.kind == "hub" else from_modelscope)(source, patterns, to=to)
+    for pattern in patterns:
+        for path in found(folder, pattern):
+            fault = unsound(path)
+            if fault:
+                discard(path)
+                raise DownloadError(
+                    f"{source.describe()}: the file {path.name} that came {fault}; it was removed again",
+                    "check HF_ENDPOINT or the mirror in use, then try again",
+                )
+    return folder
+
+
+def unsound(path: Path) -> str | None:
+    """What is plainly wrong with the file, seen from its beginning and end; None where nothing is."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        head = file.read(256)
+        file.seek(max(size - 4, 0))
+        tail = file.read()
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not size:
+        return "is empty"
+    if start.startswith(b"<"):
+        return f"is a web page (it begins {start[:15]!r})"
+    if start.startswith(b"version https://git-lfs"):
+        return "is a git-lfs pointer, not the file itself"
+    if path.suffix in (".json", ".jsonl") and start[:1] not in (b"[", b"{"):
+        return f"is not JSON (it begins {start[:15]!r})"
+    if path.suffix == ".parquet" and not (head.startswith(b"PAR1") and tail == b"PAR1"):
+        return f"is not a whole parquet file ({size:,} bytes)"
+    if path.suffix == ".zip" and not zipfile.is_zipfile(path):
+        return f"is {'a zip that is cut off at its end' if head.startswith(b'PK') else 'no zip'} ({size:,} bytes)"
+    return None
+
+
+def discard(path: Path) -> None:
+    """Remove a file, and what it links to in a cache."""
+    for each in {path, path.resolve()}:
+        try:
+            each.unlink()
+        except OSError as error:
+            log.warning("cannot remove %s: %s", each, error)
 
 
 def found(folder: Path, pattern: str) -> list[Path]:
@@ -150,26 +200,59 @@ def from_modelscope(source: Source, patterns: Sequence[str], *, to: Path | None 
             f"{source.describe()}: the package modelscope is not installed ({error})",
             "pip install 'lmms-tasks[modelscope]'",
         ) from error
+    options: dict[str, Any] = {"allow_patterns": list(patterns)}
+    if source.revision is not None:
+        options["revision"] = source.revision
+    if to is not None:
+        options["local_dir"] = str(to)
 
-    def attempt() -> Path:
-        where: dict[str, Any] = {"local_dir": str(to)} if to is not None else {}
-        return Path(
-            dataset_snapshot_download(source.repo, revision=source.revision, allow_patterns=list(patterns), **where)
-        )
+    try:
+        return _persist(lambda: Path(dataset_snapshot_download(source.repo, **options)), source)
+    except DownloadError as error:
+        # Unlike the hub's client, ModelScope's does not fall back on its cache where there is no network.
+        kept = next((folder for folder in modelscope_cache(source) if not missing(folder, patterns)), None)
+        if to is None and kept is not None and _is(list(_chain(error.__cause__)), *_UNREACHABLE):
+            log.warning("ModelScope cannot be reached; using what was downloaded before: %s", kept)
+            return kept
+        raise
 
-    return _persist(attempt, source)
+
+def modelscope_cache(source: Source) -> list[Path]:
+    """Where ModelScope's client keeps a repository, in its several versions; existing folders only."""
+    base = Path(os.environ.get("MODELSCOPE_CACHE") or "~/.cache/modelscope").expanduser()
+    name = source.repo.replace("/", "--")
+    places = (
+        base / "datasets" / name / "snapshots" / (source.revision or "master"),
+        base / "datasets" / source.repo,
+        base / "hub" / "datasets" / source.repo,
+    )
+    return [place for place in places if place.is_dir()]
+
+
+def hub_cache(source: Source) -> Path | None:
+    """The snapshot folder of a hub repository in the cache, or None; no server is asked."""
+    from huggingface_hub import constants
+
+    repository = Path(constants.HF_HUB_CACHE) / f"datasets--{source.repo.replace('/', '--')}"
+    reference = repository / "refs" / (source.revision or "main")
+    commit = reference.read_text().strip() if reference.is_file() else source.revision
+    folder = repository / "snapshots" / commit if commit else None
+    return folder if folder is not None and folder.is_dir() else None
 
 
 def _persist(attempt: Callable[[], _Result], source: Source) -> _Result:
     """The attempt's result, tried again only where another try can help."""
+    begun = time.monotonic()
     for wait in (*RETRY_WAITS, None):
         try:
             return attempt()
         except Exception as error:  # clients raise many kinds; each is explained or passed on below
             chain = list(_chain(error))
-            if wait is None or not _transient(chain):
+            pause = max(wait or 0.0, _asked_wait(chain))
+            if wait is None or not _transient(chain) or time.monotonic() - begun + pause > RETRY_UNTIL:
                 raise _explained(error, chain, source) from error
-            time.sleep(max(wait, _asked_wait(chain)))
+            log.warning("%s: %s; trying again in %.0f s", source.repo, _diagnosis(chain, source)[0], pause)
+            time.sleep(pause)
     raise AssertionError("unreachable")
 
 
@@ -207,7 +290,7 @@ def _transient(chain: Sequence[BaseException]) -> bool:
     status = _status(chain)
     if status is not None:
         return status in _TRANSIENT
-    return _is(chain, *_BROKEN_CONNECTIONS)
+    return _is(chain, *_BROKEN)
 
 
 def _explained(error: Exception, chain: Sequence[BaseException], source: Source) -> DownloadError:
@@ -217,54 +300,48 @@ def _explained(error: Exception, chain: Sequence[BaseException], source: Source)
 
 
 def _diagnosis(chain: Sequence[BaseException], source: Source) -> tuple[str, str]:
-    elsewhere = (
-        "set HF_ENDPOINT to a mirror, or LMMS_TASKS_DATA=modelscope, or LMMS_TASKS_DATA to a folder with a copy; "
-        "`lmms-tasks data status` shows what is already here"
-    )
-    number = next((e.errno for e in chain if isinstance(e, OSError) and e.errno is not None), None)
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return "the disk is full", "free some space, or set HF_HOME to a folder on another disk"
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return "the cache folder cannot be written", "set HF_HOME to a folder that you may write"
+    """What went wrong, and what to do about it."""
+    hub = source.kind == "hub"
+    home = "HF_HOME" if hub else "MODELSCOPE_CACHE"
+    token = "set a valid HF_TOKEN (hf auth login), or unset it" if hub else "log in with: modelscope login"
+    other = "set HF_ENDPOINT to a mirror, or LMMS_TASKS_DATA=modelscope" if hub else "unset LMMS_TASKS_DATA for the hub"
+    elsewhere = f"{other}, or set LMMS_TASKS_DATA to a folder with a copy (see README, Getting the data)"
+    numbers = {error.errno for error in chain if isinstance(error, OSError)}
+    if numbers & {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        return "the disk is full", f"free some space, or set {home} to a folder on another disk"
+    if numbers & {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return "the cache folder cannot be written", f"set {home} to a folder that you may write"
     if _is(chain, "OfflineModeIsEnabled"):
         return (
             "offline mode is on (HF_HUB_OFFLINE), and the files are not all in the cache",
-            "run `lmms-tasks data fetch` where there is a network, and share HF_HOME, or unset HF_HUB_OFFLINE",
+            "run `lmms-tasks data fetch` where there is a network and share HF_HOME, or unset HF_HUB_OFFLINE",
         )
     status = _status(chain)
     if _is(chain, "GatedRepoError") or status == 403:
-        return (
-            "the server refuses access (gated, or not allowed)",
-            "ask for access on the dataset's page, and set HF_TOKEN",
-        )
+        return "the server refuses access (gated, or not allowed)", f"ask for access on the dataset's page, and {token}"
     if _is(chain, "RevisionNotFoundError"):
         return f"there is no revision {source.revision}", "correct or unset LMMS_TASKS_REVISION"
     if status == 401:
-        return (
-            "the server does not accept the token, or knows no such repository (401)",
-            "unset HF_TOKEN or set a valid one (hf auth login), and check HF_ENDPOINT",
-        )
+        return "the server rejects the token, or knows no such repository (401)", f"{token}; {elsewhere}"
     if _is(chain, "RepositoryNotFoundError", "RemoteEntryNotFoundError") or status == 404:
+        pin = f", or no revision {source.revision}" if source.revision else ""
         return (
-            "the server has no such repository or file (404)",
-            f"check that HF_ENDPOINT mirrors {source.repo}; {elsewhere}",
+            f"the server has no such repository or file{pin} (404)",
+            f"see that it mirrors {source.repo}; {elsewhere}",
         )
     if status == 429:
-        return (
-            "the server answers too many requests (429) and did not relent",
-            "wait a while, or set HF_TOKEN for a higher limit",
-        )
+        return "the server answers that there are too many requests (429)", f"wait a while, or log in: {token}"
     if status is not None and status >= 500:
-        return f"the server is out of order ({status}) and stayed so", f"try later, or {elsewhere}"
-    if _is(chain, *_NO_CONNECTION):
-        return "the server cannot be reached", f"check the network and proxy; {elsewhere}"
-    if _is(chain, *_BROKEN_CONNECTIONS):
-        return "the connection broke several times", "start again: the download goes on where it stopped"
+        return f"the server is out of order ({status})", f"try later, or {elsewhere}"
+    if _is(chain, *_BROKEN):
+        return "the connection broke off", "start again: what is complete is kept"
     if _is(chain, "FileMetadataError", "JSONDecodeError"):
         return (
             "the server does not answer like a hub (a web page or a proxy's page?)",
-            f"check HF_ENDPOINT; {elsewhere}",
+            f"check its address; {elsewhere}",
         )
+    if _is(chain, *_UNREACHABLE):
+        return "the server cannot be reached", f"check the network and proxy; {elsewhere}"
     if _is(chain, "LocalEntryNotFoundError"):
         return "the files are not in the cache and could not be downloaded", elsewhere
     return "the download failed", elsewhere

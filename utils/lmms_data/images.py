@@ -22,12 +22,13 @@ _STRICT = "lmms_data."
 _REMEDY = "get the file again (lmms-tasks data fetch), then check it with: lmms-tasks data verify"
 
 
-def decode(data: bytes, where: str, *, max_pixels: int = MAX_PIXELS) -> Image.Image:
-    """The picture in `data`, fully decoded, in its own mode and size.
+def decode(data: bytes, where: str, *, mode: str | None = None, max_pixels: int = MAX_PIXELS) -> Image.Image:
+    """The picture in `data`, fully decoded, in its own size.
 
     Args:
         data: a JPEG, PNG, WebP, GIF or BMP file.
         where: what the picture is called in an error.
+        mode: PIL's name of the mode that the result has, its own by default; no copy is made where it has it already.
         max_pixels: the largest picture that is decoded.
 
     Raises:
@@ -57,7 +58,7 @@ def decode(data: bytes, where: str, *, max_pixels: int = MAX_PIXELS) -> Image.Im
         image.load()
     except Exception as error:
         raise ImageError(f"{where} is cut off or damaged ({_short(error)}; {len(data):,} bytes)", _REMEDY) from error
-    return image
+    return image if mode in (None, image.mode) else image.convert(mode)
 
 
 def _short(error: BaseException) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lmms_data")
 
+CHANGED = "the dataset has changed: pin the published revision with LMMS_TASKS_REVISION, or update lmms-tasks"
+AGAIN = "delete the file and get it again (lmms-tasks data fetch)"
+
 _kept: dict[tuple[str, int, int], list[dict[str, Any]]] = {}
 _kept_lock = threading.RLock()
 _TYPES: Mapping[str, type] = {"str": str, "int": int, "bool": bool}
@@ -79,14 +82,13 @@ def records(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _parse(path: Path) -> list[dict[str, Any]]:
-    remedy = "delete the file and get it again (lmms-tasks data fetch)"
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RowsError(f"{path} cannot be read ({error})", remedy) from error
+        raise RowsError(f"{path} cannot be read ({error})", AGAIN) from error
     if text.lstrip()[:1] == "<":
         raise RowsError(
-            f"{path} is a web page, not data: a mirror or proxy sent it", f"check HF_ENDPOINT, then {remedy}"
+            f"{path} is a web page, not data: a mirror or proxy sent it", f"check HF_ENDPOINT, then {AGAIN}"
         )
     if text.startswith("version https://git-lfs"):
         raise RowsError(
@@ -98,9 +100,9 @@ def _parse(path: Path) -> list[dict[str, Any]]:
         else:
             rows = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RowsError(f"{path} is cut off or damaged ({error})", remedy) from error
+        raise RowsError(f"{path} is cut off or damaged ({error})", AGAIN) from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise RowsError(f"{path} is not a list of rows", remedy)
+        raise RowsError(f"{path} is not a list of rows", AGAIN)
     return rows
 
 
@@ -114,7 +116,7 @@ def _filtered(rows: list[dict[str, Any]], spec: Benchmark, subset: Subset, where
 def _no_column(spec: Benchmark, column: str, where: str, found: Iterable[str]) -> RowsError:
     return RowsError(
         f"{spec.hub} has no column {column!r} in {where}; found {', '.join(sorted(found))}",
-        "the dataset has changed: pin the published revision with LMMS_TASKS_REVISION, or update lmms-tasks",
+        CHANGED,
     )
 
 
@@ -123,7 +125,7 @@ def check_rows(
 ) -> None:
     """Nothing, where the rows have the columns, types and options that the benchmark needs.
 
-    A row count that differs from the published one is logged as a warning (not for the sample, which is small on purpose).
+    A row count that differs from the published one is logged as a warning, but for the sample, small on purpose.
 
     Raises:
         RowsError: naming dataset, column, row and what was found.
@@ -143,7 +145,7 @@ def check_rows(
                 raise RowsError(
                     f"{spec.hub}: column {column!r} of row {row.get(spec.key)!r} in {where} should be {kind}, "
                     f"found {type(row[column]).__name__} {row[column]!r:.80}",
-                    "the dataset has changed: pin the published revision with LMMS_TASKS_REVISION, or update lmms-tasks",
+                    CHANGED,
                 )
         if part.letters:
             _check_options(row, spec, part, where)
@@ -155,8 +157,6 @@ def required(spec: Benchmark, subset: Subset) -> dict[str, str]:
     columns = dict(spec.columns)
     if spec.archive and spec.images and subset.needs_archive:
         columns.setdefault(spec.images, "list[str]")
-    for column in subset.not_null:
-        columns[column] = columns[column].rstrip("?")
     return columns
 
 
@@ -179,7 +179,7 @@ def _check_options(row: Mapping[str, Any], spec: Benchmark, part: Subset, where:
         raise RowsError(
             f"{spec.hub}: row {row.get(spec.key)!r} in {where} has the options {', '.join(letters) or 'none'}; "
             f"{part.name} has {', '.join(part.letters)}",
-            "the dataset has changed: pin the published revision with LMMS_TASKS_REVISION, or update lmms-tasks",
+            CHANGED,
         )
     if row["label"] not in row["options"]:
         raise RowsError(
@@ -202,7 +202,8 @@ def _names(rows: Iterable[Mapping[str, Any]], column: str) -> Iterable[str]:
 
 
 def _check_images(rows: list[dict[str, Any]], spec: Benchmark, folder: Path) -> None:
-    assert spec.archive and spec.images
+    assert spec.archive
+    assert spec.images
     opened = archive.shared(folder / spec.archive, spec.prefix, cache_bytes=spec.cache_bytes)
     lacking = opened.missing(_names(rows, spec.images))
     if lacking:
@@ -224,12 +225,11 @@ def _parquet(spec: Benchmark, part: Subset, paths: list[Path], source: Source) -
     import datasets
     import pyarrow.parquet as pq
 
-    remedy = "delete the file and get it again (lmms-tasks data fetch)"
     for path in paths:
         try:
             found = pq.read_schema(path).names
         except Exception as error:
-            raise RowsError(f"{path} is no readable parquet file ({error})", remedy) from error
+            raise RowsError(f"{path} is no readable parquet file ({error})", AGAIN) from error
         for column in spec.columns:
             if column not in found:
                 raise _no_column(spec, column, str(path), found)
@@ -252,7 +252,6 @@ def _parquet(spec: Benchmark, part: Subset, paths: list[Path], source: Source) -
 
 
 def _check_parquet(loaded: Dataset, spec: Benchmark, part: Subset, where: str) -> None:
-    remedy = "the dataset has changed: pin the published revision with LMMS_TASKS_REVISION, or update lmms-tasks"
     for column, kind in required(spec, part).items():
         if kind == "image":
             continue
@@ -260,9 +259,9 @@ def _check_parquet(loaded: Dataset, spec: Benchmark, part: Subset, where: str) -
         wrong = next((index for index, value in enumerate(values) if not fits(value, kind)), None)
         if wrong is not None:
             raise RowsError(
-                f"{spec.hub}: column {column!r} of row {loaded.data.column(spec.key)[wrong].as_py()!r} in {where} should be "
-                f"{kind}, found {values[wrong]!r:.80}",
-                remedy,
+                f"{spec.hub}: column {column!r} of row {loaded.data.column(spec.key)[wrong].as_py()!r} in {where} "
+                f"should be {kind}, found {values[wrong]!r:.80}",
+                CHANGED,
             )
 
 
@@ -272,28 +271,32 @@ def fingerprint(rows: Dataset | Iterable[Mapping[str, Any]]) -> str:
     No image is read or decoded; an archive has a fingerprint of its own.
     """
     digest = hashlib.sha256()
-    if hasattr(rows, "column_names"):
-        rows = _plain(rows)
-    for row in rows:
-        shown = {
-            key: len(value["bytes"] or b"") if isinstance(value, dict) and "bytes" in value else value
-            for key, value in row.items()
-        }
-        digest.update(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    for row in _sized(rows) if hasattr(rows, "column_names") else rows:
+        shown = {key: _size(value) if _is_image(value) else value for key, value in row.items()}
+        line = json.dumps(shown, sort_keys=True, ensure_ascii=False)
+        digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()[:16]
 
 
-def _plain(rows: Any) -> list[dict[str, Any]]:
+def _is_image(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("bytes"), bytes)
+
+
+def _size(value: Mapping[str, bytes]) -> int:
+    return len(value["bytes"])
+
+
+def _sized(rows: Any) -> Iterable[Mapping[str, Any]]:
     """The rows of a dataset, with the size of an image in place of the image."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = rows.with_format("arrow")[:] if rows._indices is not None else rows.data.table
-    columns: dict[str, list[Any]] = {}
-    for column in table.column_names:
-        values = table.column(column)
-        if "bytes" in getattr(
-            values.type, "names", [f.name for f in values.type] if str(values.type).startswith("struct") else []
-        ):
-            values = pc.binary_length(pc.struct_field(values, "bytes"))
-        columns[column] = values.to_pylist()
-    return [dict(zip(columns, cells)) for cells in zip(*columns.values())]
+    table = rows.with_format("arrow")[:]
+    columns = []
+    for column in table.columns:
+        kind = column.type
+        if pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0:
+            column = pc.binary_length(pc.struct_field(column, "bytes"))
+        columns.append(column.to_pylist())
+    names = table.column_names
+    return (dict(zip(names, cells)) for cells in zip(*columns))  # noqa: B905 - columns of one table

@@ -33,9 +33,6 @@ class Subset:
     letters: str = ""
     """The letters of the options, for multiple choice."""
     needs_archive: bool = False
-    not_null: tuple[str, ...] = ()
-    all_null: tuple[str, ...] = ()
-    """Columns that hold nothing in this subset."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class Benchmark:
     """Repository on ModelScope."""
     subsets: Mapping[str, Subset]
     columns: Mapping[str, str]
-    """Required columns and their types: str, int, bool, list[str], dict[str, str], image; a trailing `?` allows null."""
+    """Required columns and their types: str, int, bool, list[str], dict[str, str], image; a final `?` allows null."""
     optional: Mapping[str, str]
     """Columns that are kept where they exist."""
     key: str
@@ -154,15 +151,7 @@ MEDXPERTQA = Benchmark(
 
 
 def _split(name: str, rows: int, mean: float, minimum: int, maximum: int) -> Subset:
-    bias = ("expected_bias",)
-    return Subset(
-        name=name,
-        files=f"data/{name}-*.parquet",
-        rows=rows,
-        prompts=PromptLengths(mean, minimum, maximum),
-        not_null=() if name == "original" else bias,
-        all_null=bias if name == "original" else (),
-    )
+    return Subset(name, f"data/{name}-*.parquet", rows, PromptLengths(mean, minimum, maximum))
 
 
 VLMS_ARE_BIASED = Benchmark(

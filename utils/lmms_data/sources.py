@@ -1,8 +1,9 @@
 """Where the data of a benchmark comes from: the one place that decides.
 
 `LMMS_TASKS_DATA` chooses: unset or `hub` for the Hugging Face hub, `modelscope`, `sample` for the data embedded in the
-package, anything else is a folder. `LMMS_TASKS_REVISION` pins a commit of the repository (`slake=3f2a…,medxpertqa=91c0…`),
-and so does `LMMS_TASKS_REVISION_SLAKE` for one benchmark. Nothing here downloads or imports anything heavy.
+package, anything else is a folder. `LMMS_TASKS_REVISION` pins commits of the repositories
+(`slake=3f2a…,medxpertqa=91c0…`), and `LMMS_TASKS_REVISION_SLAKE` that of one. Nothing here downloads or imports anything
+heavy.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _NAMED = ("hub", "modelscope", "sample")
 class Source:
     """Where a benchmark's files come from.
 
-    `kind` is hub, modelscope, folder or sample; `repo` the repository's id there; `revision` the commit or branch asked
-    for, or found in the name of a cache snapshot, else None; `folder` the local copy, None for a repository on a server.
+    `kind` is hub, modelscope, folder or sample; `repo` the repository's id there; `revision` the commit or branch that is
+    asked for, or that names a cache snapshot, else None; `folder` the local copy, None for a repository on a server.
     """
 
     benchmark: str
@@ -61,7 +62,7 @@ def resolve(name: str | Benchmark, environ: Mapping[str, str] | None = None) -> 
         environ: the environment to read, the process's own by default.
 
     Raises:
-        SourceError: the setting is not understood, or the folder holds no copy; the message names where it was looked for.
+        SourceError: the setting is not understood, or the folder holds no copy; the message names the places looked at.
     """
     spec = benchmark(name)
     environ = os.environ if environ is None else environ
@@ -108,7 +109,7 @@ def _sample_root() -> Path:
 
 
 def holds(folder: Path, spec: Benchmark) -> bool:
-    """Whether the folder looks like a copy of the benchmark's repository: one of its data files or its archive is there."""
+    """Whether the folder looks like a copy of the benchmark's repository: one of its files is there."""
     patterns = spec.files()
     return any(next(folder.glob(pattern), None) is not None for pattern in patterns)
 
@@ -118,7 +119,7 @@ def _in_folder(spec: Benchmark, root: Path, revision: str | None) -> Source:
         what = "is a file" if root.exists() else "does not exist"
         raise SourceError(
             f"{DATA}={root}: this folder {what} (looked for {spec.name})",
-            f"set {DATA} to one of {', '.join(_NAMED)} or to a folder that holds {spec.hub}, or unset it to use the hub",
+            f"set {DATA} to {', '.join(_NAMED)} or a folder that holds {spec.hub}, or unset it to use the hub",
         )
     root = root.resolve()
     looked: list[Path] = []
@@ -161,7 +162,8 @@ def _in_cache(spec: Benchmark, repository: Path, revision: str | None) -> Source
     if not holds(folder, spec):
         there = ", ".join(sorted(path.name for path in snapshots.glob("*"))) or "none"
         raise SourceError(
-            f"the hub cache {repository} holds no files of revision {commit} (looked for {folder}; revisions there: {there})",
+            f"the hub cache {repository} holds no files of revision {commit} "
+            f"(looked for {folder}; revisions there: {there})",
             f"fetch it with: lmms-tasks data fetch {spec.name}",
         )
     return Source(spec.name, "folder", spec.hub, commit, folder)

@@ -77,7 +77,8 @@ VERDICTS = (
 
 #: A choice whose letter comes first: "option C is the correct answer".
 LETTER_FIRST = (
-    r"(?:\b(?:option|choice|answer)[ \t]{1,2}[\[(]?|[\[(]|(?:^|[.;:\n,]\s|\b(?:therefore|thus|so|hence),? ))\b([A-Z])\b[\])]?,? "
+    r"(?:\b(?:option|choice|answer)[ \t]{1,2}[\[(]?|[\[(]|(?:^|[.;:\n,]\s|\b(?:therefore|thus|so|hence),? ))"
+    r"\b([A-Z])\b[\])]?,? "
     r"(?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |most likely )?(?:the )?(?:single )?"
     r"(?:correct|best|right|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
     r"(?<![A-Za-z])([A-Z])(?:选项|项)?(?:是|为)?(?:最)?(?:正确|佳|合适)",
@@ -90,7 +91,9 @@ SUPPOSED = re.compile(
 )
 #: Words in the clause before a declaration that turn it round.
 NEGATED = re.compile(r"\b(?:not|isn't|never|neither|cannot|can't)\b", re.IGNORECASE)
-_FORCED = re.compile(r"\bif (?:i|we|you) (?:had|have|must|were|was|am|are)\b[^,\n]{0,40}|\bif only one\b", re.IGNORECASE)
+_FORCED = re.compile(
+    r"\bif (?:i|we|you) (?:had|have|must|were|was|am|are)\b[^,\n]{0,40}|\bif only one\b", re.IGNORECASE
+)
 
 #: What takes a label back right after it: "B is unlikely", "A: incorrect".
 REJECTED = re.compile(
@@ -164,7 +167,7 @@ def letter(reply: object, options: Mapping[str, str]) -> Reading:
     label must open the reply, end it on a line of its own, follow "… is:", or be called the correct one.
 
     No answer: two labels, a label with the text of another option, a label taken back, reasoning that was cut off, a
-    list that walks through the options. A single letter always means the label, even where an option's text is a letter.
+    list that walks through the options. A single letter means the label, even where the text of an option is a letter.
 
     >>> options = {"A": "Hepatic abscess", "B": "Gallstone", "C": "Duodenal ulcer"}
     >>> letter("So it must be the duodenum. Answer: duodenal ulcer", options)
@@ -289,6 +292,9 @@ class _Reader:
         if labels:
             return labels
         named = self.named_text(text)
+        if not named and place.how == "marker":
+            # Some options are tables of several lines.
+            named = self.named_text(self.text[self.text.find(place.text, place.start) :][:LONGEST])
         return (named,) if named else _NOTHING
 
     def beside(self, place: Stated, before: list[Stated]) -> tuple[str, ...]:

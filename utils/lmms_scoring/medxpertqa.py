@@ -50,12 +50,12 @@ _LAST_LINE = re.compile(r"[*_]{0,3}ANSWER:[*_]{0,3} ?[*_]{0,3}(?:\[([A-Z])\]|\((
 
 def asked_form(reply: object, letters: Iterable[str]) -> bool:
     """True where the last line of the visible reply is `ANSWER: X`, X one label; brackets, bold, a full stop may be."""
-    text = visible(reply if isinstance(reply, str) else to_text(reply))
-    if not text:
+    text = reply if isinstance(reply, str) else to_text(reply)
+    if "ANSWER:" not in text:
         return False
-    line = first_turn(text).rstrip().rpartition("\n")[2].strip()
+    line = first_turn(visible(text) or "").rstrip().rpartition("\n")[2].strip()
     found = _LAST_LINE.fullmatch(line)
-    return bool(found) and found[found.lastindex or 0] in letters  # type: ignore[index]
+    return found is not None and next(filter(None, found.groups())) in letters
 
 
 def score(reply: object, label: str, options: Mapping[str, str]) -> Score:
@@ -83,7 +83,7 @@ def authors_letter(second_reply: object, letters: Iterable[str]) -> str | None:
     The text after the trigger, or else after the last " answer is ", counts; in it the first letter that stands alone
     and is a label. Nothing else is tried, and case counts.
 
-    Source: the evaluation code of MedXpertQA (https://github.com/TsinghuaC3I/MedXpertQA), re-implemented from its rules.
+    Source: the evaluation code of MedXpertQA, https://github.com/TsinghuaC3I/MedXpertQA, re-implemented from its rules.
     """
     text = to_text(second_reply)
     triggers = list(_TRIGGER.finditer(text))

@@ -130,7 +130,7 @@ def score(reply: object, answer: object, *, language: str, answer_type: str = "O
     """
     del language, answer_type  # one rule for all four subsets
     text, reference = to_text(reply), to_str(answer)
-    read = official_form(official_answer(text))
+    read = official_form(official_answer(reply))
     acc = float(read == official_form(reference))
     short = len(text) <= 200
     if acc and short and _PLAIN.fullmatch(text) and text not in _MISREAD and reference:

@@ -52,13 +52,10 @@ def phrase(text: str) -> str:
 
 def _word(word: str) -> str:
     """The American singular of an English word."""
-    word = SPELLINGS.get(word) or SPELLINGS.get(word[:-1], word) if word[-1:] != "s" else SPELLINGS.get(word, word)
+    word = SPELLINGS.get(word, word)
     if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui":
-        word = word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
-        return SPELLINGS.get(word, word)
-    if word.endswith("sses"):
-        return word[:-2]
-    return word
+        word = word[:-2] if word.endswith("sses") else word[:-3] + "y" if word.endswith("ies") else word[:-1]
+    return SPELLINGS.get(word, word)
 
 
 def _forms() -> Iterator[tuple[str, str]]:
@@ -222,8 +219,8 @@ def meaning(text: str) -> Meaning:
     if len(text) > _LONGEST:
         return _NONE
     text = text.strip()
-    if "(" in text or "（" in text or "[" in text:
-        asides = _ASIDE.findall(text)
+    asides = _ASIDE.findall(text)
+    if asides:
         main = _ASIDE.sub(" ", text).strip(_TRAIL)
         if not phrase(main):
             return meaning(asides[0]) if len(asides) == 1 else _NONE
@@ -322,7 +319,7 @@ _PRONOUN_IS = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT_IS = re.compile(
-    r"^(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: located| situated)?(?: in| on| at)? (?P<answer>[^,.;:]{1,80})$", re.IGNORECASE
+    r"^(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: located| situated)?(?: in| on| at| of)? (?P<answer>[^,.;:]{1,80})$", re.IGNORECASE
 )
 _USED = re.compile(r"^(?P<answer>.{1,40}) (?:was|is|were) used\b(?P<rest>.{0,60})$", re.IGNORECASE)
 _COMPARED = re.compile(
@@ -426,7 +423,7 @@ _SEEING = frozenset(
 )
 _IDLE = frozenset(
     "a an the is are was were be been being this that it in of on at to do doe did can could image picture scan photo look any some"
-    " evidence patient which with for taken via section plane weighted and".split()
+    " evidence patient which with for taken via section plane weighted and here".split()
 )
 _DENIALS = frozenset("no not without never cannot neither dont doesnt isnt arent cant didnt wasnt absent".split())
 _OPPOSITES = {"abnormal": "normal", "abnormality": "normal", "unhealthy": "healthy"}
@@ -449,6 +446,7 @@ def _claim(text: str) -> _Claim:
             core.add(_OPPOSITES[word])
         elif word in _DENIALS:
             denied = not denied
+            seeing = seeing or word == "absent"
         elif word in _SEEING:
             seeing = True
         elif word not in _IDLE:
@@ -459,7 +457,7 @@ def _claim(text: str) -> _Claim:
 _HAN_SCENE = re.compile(
     r"(?:在)?(?:这张|这幅|这个|该|此)?(?:图像|图片|照片|图)(?:中|里面|里|上|内)?|是否|是不是|有没有|[吗么呢了的]|任何|病人|患者|看起来"
 )
-_HAN_IDLE = re.compile(r"观察到|看到|看见|可见|显示|出现|包含|包括|含有|存在|可以|能够|属于|关于|[是有能会在于]")
+_HAN_IDLE = re.compile(r"观察到|看到|看见|可见|见|显示|出现|包含|包括|含有|存在|可以|能够|属于|关于|[是有能会在于]")
 _HAN_DENIAL = re.compile(r"没有|[不没无未非]")
 
 
@@ -610,8 +608,12 @@ def _unread(reason: str) -> tuple[Outcome, Reading]:
     return Outcome.UNREADABLE, Reading(None, reason)
 
 
+def _bare(text: str) -> str:
+    return text.strip(_TRAIL).lower()
+
+
 def _compare(text: str, how: str, answer: str, question: str) -> tuple[Outcome, Reading]:
-    if phrase(text) == phrase(answer) and phrase(answer):
+    if _bare(text) == _bare(answer) != "":
         return Outcome.CORRECT, Reading(", ".join(sorted(meaning(answer).names)), how or "whole")
     polar = reference_polarity(answer, question)
     if polar:

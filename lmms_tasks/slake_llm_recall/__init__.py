@@ -1,0 +1,1 @@
+"""SLAKE with a judge's second look at what the rule marks wrong."""

@@ -1,0 +1,88 @@
+"""The judge's second look at SLAKE, in lmms-eval's calling convention; the rest is `lmms_tasks.slake.hooks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lmms_scoring.outcomes import Outcome
+from lmms_scoring.reply import to_text
+from lmms_tasks import records
+from lmms_tasks.aggregation import Item, mean
+from lmms_tasks.judge import client, protocol
+from lmms_tasks.slake import hooks as slake
+from lmms_tasks.subsets import Subset, attributes
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+class JudgedSubset(Subset):
+    """A subset that is loaded only where a judge is set up: the run ends before generation, not after it."""
+
+    def __call__(self, placeholder: Any) -> Dataset:
+        """The rows, as `Subset` gives them; ends the run where there is no judge."""
+        try:
+            judge = client.shared().settings
+        except client.JudgeError as error:
+            raise SystemExit(f"lmms-tasks: {error}.") from error
+        self.metadata["judge"] = judge.model
+        self.metadata["judge_server"] = judge.server
+        self.metadata["judge_prompt"] = protocol.PROMPT_VERSION
+        return super().__call__(placeholder)
+
+
+en_open = JudgedSubset(slake.BENCHMARK, "en_open")
+en_closed = JudgedSubset(slake.BENCHMARK, "en_closed")
+zh_open = JudgedSubset(slake.BENCHMARK, "zh_open")
+zh_closed = JudgedSubset(slake.BENCHMARK, "zh_closed")
+
+__getattr__ = attributes(globals())
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """The items of `slake`, and the judge's, who is asked only about readable replies that the rule calls wrong."""
+    items = slake.process_results(doc, results)
+    record, cluster = items["acc"], items["acc"]["cluster"]
+    score, failed = record["score"], None
+    sent = score == 0.0 and record["outcome"] != Outcome.UNREADABLE.value
+    if sent:
+        reply = to_text(records.reply_of(results))
+        finding = client.shared().ask(protocol.Question(doc["question"], doc["answer"], reply))
+        record["judge"] = finding.record()
+        score = max(score, float(finding.verdict is not None and finding.verdict.same))
+        failed = records.item(float(finding.verdict is None), cluster)
+    return {
+        **items,
+        "acc_llm_recall": records.item(score, cluster),
+        "judged": records.item(float(sent), cluster),
+        "judge_failed": failed,
+    }
+
+
+class Share(float):
+    """A share that knows of how many rows it is one: a group weighs it by those and not by all rows of the task."""
+
+    of: int
+
+
+def failed_share(items: Iterable[Item]) -> float | None:
+    """The share of the rows sent to the judge whose verdict could not be had; None where none was sent."""
+    sent = [item for item in items if item is not None]
+    value = mean(sent)
+    return None if value is None else _share(value, len(sent))
+
+
+def failed_share_of_group(
+    metrics: Sequence[float | None], sizes: Sequence[int], weight_by_size: bool = True
+) -> float | None:
+    """The same over the subtasks together, by the rows that each of them sent; None where none was sent."""
+    shares = [metric for metric in metrics if isinstance(metric, Share)]
+    sent = sum(share.of for share in shares)
+    return _share(sum(share * share.of for share in shares) / sent, sent) if sent else None
+
+
+def _share(value: float, of: int) -> Share:
+    share = Share(value)
+    share.of = of
+    return share

@@ -67,22 +67,25 @@ CHOICES = (
     r"(?:选择|选)[ \t]{0,3}:?(?=[ \t(\[]{0,3}[A-Za-z](?![A-Za-z]))",
 )
 
-#: Openings after which a labelled option is the reply's answer: "the most likely diagnosis is: (C) Duodenal ulcer".
-VERDICTS = (
-    r"\b(?:most|best|correct|right|next|appropriate|likely|closest|therefore|thus|hence)\b"
-    r"[^.!?\n]{0,120}?\b(?:is|are|be)\b[ \t]{0,3}:?",
-    r"\b(?:is|are|be):[ \t]{0,3}(?=\n)",
-    r"\b(?:conclusion|verdict|choice|selected option|final)[ \t]{0,3}:",
+#: Words that make a sentence a verdict, whose labelled option is the answer: "the most likely diagnosis is: (C) …".
+VERDICT_WORDS = re.compile(
+    r"\b(?:most|best|correct|right|next|appropriate|likely|closest|therefore|thus|hence)\b", re.IGNORECASE
+)
+_VERDICT = re.compile(
+    r"(?:\b(?:is|are|be)\b[ \t]{0,3}:?|\b(?:[Cc]onclusion|[Vv]erdict|[Cc]hoice|[Ss]elected option|[Ff]inal)[ \t]{0,3}:)"
+    r"(?=[\s-]{0,6}[\[(]?[A-Za-z][\])]?(?![A-Za-z']))"
 )
 
-#: A choice whose letter comes first: "option C is the correct answer".
+#: A choice whose letter comes first: "option C is the correct answer"; and what must then stand before the letter.
 LETTER_FIRST = (
-    r"(?:\b(?:option|choice|answer)[ \t]{1,2}[\[(]?|[\[(]|(?:^|[.;:\n,]\s|\b(?:therefore|thus|so|hence),? ))"
-    r"\b([A-Z])\b[\])]?,? "
-    r"(?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |most likely )?(?:the )?(?:single )?"
-    r"(?:correct|best|right|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
+    r"\b([A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |most likely )?(?:the )?"
+    r"(?:single )?(?:correct|best|right|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
     r"(?<![A-Za-z])([A-Z])(?:选项|项)?(?:是|为)?(?:最)?(?:正确|佳|合适)",
-)  # fmt: skip
+)
+_BEFORE_LETTER = re.compile(
+    r"(?:\b(?:option|choice|answer)[ \t]{1,2}[\[(]?|[\[(]|(?:^|[.;:\n,，。]\s?|\b(?:therefore|thus|so|hence),? |选项[ \t]?))\Z",
+    re.IGNORECASE,
+)
 
 #: Words in the sentence before a declaration that make it a supposition or another's opinion: it is no answer.
 SUPPOSED = re.compile(
@@ -149,7 +152,6 @@ _THOUGHT = re.compile(r"let(?:'s| us) |okay|ok\b|first", re.IGNORECASE)
 
 _BARE = re.compile(r"\s{0,9}(?:\*\*)?[(\[]?([A-Z])[)\]]?\.?(?:\*\*)?\s{0,9}\Z")
 _CHOICES = re.compile("|".join(f"(?:{form})" for form in CHOICES), re.IGNORECASE)
-_VERDICTS = re.compile("|".join(VERDICTS), re.IGNORECASE)
 _LETTER_FIRST = tuple(re.compile(form) for form in LETTER_FIRST)
 _NOTHING: tuple[str, ...] = ()
 
@@ -193,7 +195,7 @@ class _Reader:
     def __init__(self, text: str, options: Mapping[str, str]) -> None:
         self.text = text
         self.options = options
-        self._folded: dict[str, str] | None = None
+        self._folded: dict[str, str] = {}
 
     def read(self) -> Reading:
         """The reading of the whole reply."""
@@ -219,17 +221,28 @@ class _Reader:
 
     def declared(self) -> Reading | None:
         """The reading of the last declaration that says anything, or None without one."""
-        places = stated(self.text)
-        places += [Stated(self.text[at:end], "statement", start, end) for start, at, end in self.sentences(_CHOICES)]
-        places.sort(key=lambda place: (place.start, place.end), reverse=True)
-        for number, place in enumerate(places[:_MOST_PLACES]):
-            if place.how == "statement" and self.disowned(place.start):
-                continue
-            labels = self.value(place)
-            if labels:
-                return _one((*labels, *self.beside(place, places[number + 1 : number + 2])), place.how)
-            if place.how in ("tag", "boxed", "json", "marker") and self.foreign(place.text):
-                return Reading(None, "not an option")
+        found, after = None, 0
+        places = stated(self.text)[::-1][:_MOST_PLACES]
+        for number, place in enumerate(places):
+            found = self.declaration(place, places[number + 1 : number + 2])
+            if found:
+                after = place.start
+                break
+        for start, at, end in reversed(list(self.sentences(_CHOICES, after))[-_MOST_PLACES:]):
+            choice = self.declaration(Stated(self.text[at:end], "statement", start, end), [])
+            if choice:
+                return choice
+        return found
+
+    def declaration(self, place: Stated, before: list[Stated]) -> Reading | None:
+        """The reading of one declaration, or None where it says nothing of its own."""
+        if place.how == "statement" and self.disowned(place.start):
+            return None
+        labels = self.value(place)
+        if labels:
+            return _one((*labels, *self.beside(place, before)), place.how)
+        if place.how in ("tag", "boxed", "json", "marker") and self.foreign(place.text):
+            return Reading(None, "not an option")
         return None
 
     def undeclared(self) -> Reading | None:
@@ -241,13 +254,14 @@ class _Reader:
         first = self.leading(lines)
         found: list[tuple[int, tuple[str, ...], str]] = []
         begin = max(0, len(self.text) - _TAIL)
-        for start, at, end in self.sentences(_VERDICTS, begin):
-            labels = self.verdict(at, end)
+        for start, at, end in self.sentences(_VERDICT, begin):
+            labels = self.verdict(start, at, end)
             if labels and not self.disowned(start):
                 found.append((start, labels, "verdict"))
         for form in _LETTER_FIRST:
             for place in form.finditer(self.text, begin):
-                if place[1] in self.options and not self.disowned(place.start()):
+                before = self.text[max(0, place.start() - 14) : place.start()]
+                if place[1] in self.options and _BEFORE_LETTER.search(before) and not self.disowned(place.start()):
                     found.append((place.start(), (place[1],), "statement"))
         if len(lines) > 1 and self.complete(lines[-1]) and not any(_ITEM.match(line) for line in lines[-4:-1]):
             found.append((len(self.text), self.items(lines, len(lines) - 1), "line"))
@@ -304,11 +318,14 @@ class _Reader:
         gap = self.text[before[0].end : min(place.start, before[0].end + 40)]
         return self.value(before[0]) if before[0].end + 40 > place.start and _GAP.fullmatch(gap) else _NOTHING
 
-    def verdict(self, at: int, end: int) -> tuple[str, ...]:
+    def verdict(self, start: int, at: int, end: int) -> tuple[str, ...]:
         """The labels of a verdict: a label in brackets, alone, or followed by the text of its option."""
-        text = self.text[at:end].strip()
-        if "\n" in self.text[max(0, at - 1) : at]:
+        if "\n" in self.text[start:at]:
             return self.items(self.text[at : end + 2000].split("\n"), 0)
+        sentence = re.split(r"[.!?\n]", self.text[max(0, start - 150) : at])[-1]
+        if not (sentence.rstrip().endswith(":") or VERDICT_WORDS.search(sentence)):
+            return _NOTHING
+        text = self.text[at:end].strip()
         form = _LABEL.match(text)
         if not form or form[2] not in self.options:
             return _NOTHING
@@ -336,9 +353,8 @@ class _Reader:
         found = _ITEM.match(line)
         if not found:
             return False
-        rest = _fold(found[5])
         label = (found[1] or found[2] or found[3] or found[4]).upper()
-        return label in self.options and (not rest or rest == self.folded.get(label))
+        return label in self.options and _fold(found[5]) in ("", _fold(self.options[label]))
 
     def items(self, lines: list[str], at: int) -> tuple[str, ...]:
         """The labels of the option lines (`(C) Duodenal ulcer`) that stand together from line `at` on."""
@@ -385,7 +401,7 @@ class _Reader:
         if label not in self.options or after.lstrip().startswith("?") or _RANGE.match(after):
             return _NOTHING
         rest = after.strip(" \t.:)-")
-        if not rest:
+        if not rest or rest == self.options[label].strip(" \t.:)-"):
             return (label,)
         own = self.begins(rest)
         if own and own != label:
@@ -435,31 +451,41 @@ class _Reader:
 
     # Texts of options -------------------------------------------------------------------------------------------------
 
-    @property
-    def folded(self) -> dict[str, str]:
-        """The folded text of each option, but for texts of one letter."""
-        if self._folded is None:
-            folded = {label: _fold(text) for label, text in self.options.items()}
-            self._folded = {label: text for label, text in folded.items() if len(text) > 1 or text.isdigit()}
-        return self._folded
+    def candidates(self, text: str) -> Iterator[tuple[str, str]]:
+        """The labels and folded texts of the options that begin with the same letter or digit; no one-letter texts."""
+        initial = _initial(text)
+        for label, option in self.options.items():
+            if _initial(option) == initial:
+                folded = self._folded.get(label)
+                if folded is None:
+                    folded = self._folded[label] = _fold(option)
+                if len(folded) > 1 or folded.isdigit():
+                    yield label, folded
 
     def named_text(self, text: str) -> str | None:
         """The label of the one option whose text this is, but for case, punctuation and spaces; None otherwise."""
         for part, rest in _readings_of(text):
-            wanted = _squeeze(_fold(part))
-            labels = [label for label, option in self.folded.items() if _squeeze(option) == wanted] if wanted else []
+            options = list(self.candidates(part))
+            wanted = _squeeze(_fold(part)) if options else ""
+            labels = [label for label, option in options if _squeeze(option) == wanted]
             if labels:
                 return labels[0] if len(labels) == 1 and not REJECTED.match(rest) else None
         return None
 
     def begins(self, text: str) -> str | None:
         """The label of the longest option text that a text begins with, or None."""
-        folded = _fold(text[:LONGEST]) + " "
-        best, longest = None, 0
-        for label, option in self.folded.items():
-            if len(option) > longest and folded.startswith(option + " "):
-                best, longest = label, len(option)
-        return best
+        options = list(self.candidates(text))
+        folded = _fold(text[:LONGEST]) + " " if options else ""
+        fitting = [(len(option), label) for label, option in options if folded.startswith(option + " ")]
+        return max(fitting)[1] if fitting else None
+
+
+_ALNUM = re.compile(r"[^\W_]")
+
+
+def _initial(text: str) -> str:
+    found = _ALNUM.search(text)
+    return found[0].casefold() if found else ""
 
 
 _CLAUSE = re.compile(r"[.;\n]\s|[\s,](?:because|since|due to|given)\s|\s\(")
@@ -479,11 +505,14 @@ def _one(labels: Iterable[str], how: str) -> Reading:
 
 
 # Signs and decimal points carry meaning (CD4+, <5, 1.5); a hyphen between words does not.
+_PLAIN = re.compile(r"[\w\s]*")
 _SEPARATORS = re.compile(r"(?:(?!(?<=\d)[.,]\d)[^\w+<>≤≥±%°-]|_|(?<!\w)-(?!\d)|(?<=\w)-(?=\w))+")
 _LOOSE = re.compile(r"(?<!\d) | (?!\d)")
 
 
 def _fold(text: str) -> str:
+    if _PLAIN.fullmatch(text) and "_" not in text:
+        return " ".join(text.casefold().split())
     return _SEPARATORS.sub(" ", text.casefold()).strip()
 
 

@@ -129,20 +129,23 @@ def visible(text: str) -> str | None:
 
 def first_turn(text: str) -> str:
     """The text up to the first end-of-turn token, invented user turn or, once it has answered, next question."""
-    text = _OPENING.sub("", text)
-    leading = _LEADING.match(text)
-    if leading:
-        text = text[leading.end() :]
-    for boundary in (_ENDING, _SPEAKER):
-        found = boundary.search(text)
-        if found and text[: found.start()].strip():
-            text = text[: found.start()]
-    for question in _QUESTION.finditer(text):
-        before = text[: question.start()]
-        if _answered(before):
-            return before
-        break
+    if "<" in text or "[" in text:
+        text = _OPENING.sub("", text)
+        leading = _LEADING.match(text)
+        if leading:
+            text = text[leading.end() :]
+        text = _cut(_ENDING, text)
+    if "\n" in text:
+        text = _cut(_SPEAKER, text)
+        question = _QUESTION.search(text)
+        if question and _answered(text[: question.start()]):
+            return text[: question.start()]
     return text
+
+
+def _cut(boundary: re.Pattern[str], text: str) -> str:
+    found = boundary.search(text)
+    return text[: found.start()] if found and text[: found.start()].strip() else text
 
 
 def _answered(before: str) -> bool:
@@ -305,7 +308,13 @@ STATEMENTS = (
 
 _MARKER = re.compile("|".join(MARKERS), re.IGNORECASE)
 _STATEMENT = re.compile("|".join(STATEMENTS), re.IGNORECASE)
-_HINTS = re.compile(r"\b(?:ans(?:wers?)?|choice|option|diagnosis)\b|答案|正确选项|正确的选项|最终选择", re.IGNORECASE)
+
+#: What the forms above begin with, in lower case: found first, because searching for words is much the faster.
+MARKER_WORDS = (
+    "ans", "final choice", "correct option", "correct choice", "my choice", "final diagnosis",
+    "答案", "正确选项", "正确的选项", "最终选择",
+)  # fmt: skip
+STATEMENT_WORDS = ("answer",)
 
 #: No answer is longer; the bound keeps a reply of nothing but markers linear.
 LONGEST = 1000
@@ -313,10 +322,9 @@ LONGEST = 1000
 
 def marked(text: str) -> Iterator[Stated]:
     """What follows `ANSWER:`, `答案：`, "the answer is" and their like, to the end of that line or of the next full."""
-    if not _HINTS.search(text):
-        return
-    for pattern, how in ((_MARKER, "marker"), (_STATEMENT, "statement")):
-        for found in pattern.finditer(text):
+    lowered = text.lower()
+    for pattern, words, how in ((_MARKER, MARKER_WORDS, "marker"), (_STATEMENT, STATEMENT_WORDS, "statement")):
+        for found in _beginning(pattern, words, text, lowered):
             begin = end = found.end()
             for _ in range(2):
                 end = _line_end(text, begin)
@@ -327,6 +335,19 @@ def marked(text: str) -> Iterator[Stated]:
 
 
 _SPACE = re.compile(r"\s{0,200}")
+
+
+def _beginning(pattern: re.Pattern[str], words: tuple[str, ...], text: str, lowered: str) -> Iterator[re.Match[str]]:
+    if len(lowered) != len(text):  # a few letters, İ for one, are longer in lower case
+        yield from pattern.finditer(text)
+        return
+    for word in words:
+        at = lowered.find(word)
+        while at >= 0:
+            found = pattern.match(text, at)
+            if found:
+                yield found
+            at = lowered.find(word, found.end() if found else at + len(word))
 
 
 def _line_end(text: str, begin: int) -> int:

@@ -1,0 +1,1 @@
+"""Reports, comparisons and leaderboard lines from the output of lmms-eval."""

@@ -1,0 +1,1 @@
+"""Comparison of the official rules with the installed reference scorers."""

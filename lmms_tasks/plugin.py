@@ -39,8 +39,12 @@ def register() -> list[Any]:
     A script that builds its own `TaskManager` calls this once beforehand. Raises SystemExit, which lmms-eval does not
     swallow, where lmms-eval has changed so far that our names might silently mean other tasks.
     """
+    from lmms_eval.evaluator_utils import TaskOutput
     from lmms_eval.models.registry_v2 import ModelManifest
 
+    from lmms_tasks.repeats import fill_stability_columns
+
+    fill_stability_columns(TaskOutput)
     if precedence_wanted():
         _take_precedence()
     return [
@@ -74,7 +78,10 @@ def _take_precedence() -> None:
 def _with_our_tasks(original: Callable[..., Any], index_folder: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def initialize_tasks(manager: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        builtin = original(manager, *args, **kwargs)
+        try:
+            builtin = original(manager, *args, **kwargs)
+        except FileNotFoundError as error:
+            builtin = _index_what_is_whole(manager, index_folder, error, *args, **kwargs)
         try:
             ours = dict(index_folder(manager, str(tasks_folder())))
             index = {**builtin, **ours}
@@ -89,6 +96,33 @@ def _with_our_tasks(original: Callable[..., Any], index_folder: Callable[..., An
 
     initialize_tasks.lmms_tasks_version = __version__  # type: ignore[attr-defined]
     return initialize_tasks
+
+
+def _index_what_is_whole(
+    manager: Any,
+    index_folder: Callable[..., Any],
+    error: FileNotFoundError,
+    include_path: str | list[str] | None = None,
+    include_defaults: bool = True,
+) -> dict[str, Any]:
+    # The wheel of lmms-eval 0.7.2 lacks the base files of its own tasks: it cannot index them, and so runs nothing at all.
+    import lmms_eval.tasks
+
+    folders = [include_path] if isinstance(include_path, str) else list(include_path or [])
+    if include_defaults:
+        folders = [*sorted(map(str, Path(lmms_eval.tasks.__file__).parent.iterdir())), *folders]
+    index: dict[str, Any] = {}
+    broken = 0
+    for folder in folders:
+        try:
+            index = {**index_folder(manager, folder), **index}
+        except FileNotFoundError:
+            broken += 1
+    _announce_once(
+        f"lmms-tasks: this lmms-eval lacks files of {broken} of its own task folders ({error}); their tasks are left out, "
+        "this pack's tasks run"
+    )
+    return index
 
 
 def _refuse_folders_named_like_tasks(ours: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import lmms_data.images
-from lmms_data import rows, sources
+from lmms_data import rows, schema, sources
 from lmms_data.archive import ImageArchive
 from lmms_data.errors import DataError
 from lmms_tasks import __version__
@@ -58,6 +58,11 @@ class Subset:
 
     def __repr__(self) -> str:
         return f"Subset({self.benchmark}, {self.name})"
+
+    @property
+    def published_rows(self) -> int:
+        """The number of rows in the published dataset."""
+        return schema.benchmark(self.benchmark).subset(self.name).rows
 
     def __call__(self, placeholder: Any) -> Dataset:
         """The rows, checked, in the dataset's order; ends the run where they cannot be had."""

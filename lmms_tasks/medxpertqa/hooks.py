@@ -9,6 +9,7 @@ from PIL import Image
 
 from lmms_scoring import medxpertqa
 from lmms_tasks import records
+from lmms_tasks.repeats import with_repeats
 from lmms_tasks.subsets import Subset, attributes
 
 BENCHMARK = "medxpertqa"
@@ -42,6 +43,7 @@ def doc_to_messages(doc: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+@with_repeats
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """The items of all metrics for one reply."""
     score = medxpertqa.score(records.reply_of(results), doc["label"], doc["options"])

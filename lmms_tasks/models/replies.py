@@ -112,9 +112,11 @@ def _read_log(file: Path, task: str, replies: Replies) -> None:
 
 
 def _logged_replies(entry: dict[str, Any]) -> list[Reply]:
-    # "resps" holds, for each request of the document, its repeats; a single text where lmms-eval stripped reasoning from
-    # it and kept the original here.
-    found: list[Reply] = []
-    for request in entry.get("resps") or entry["filtered_resps"]:
-        found.extend(request if isinstance(request, list) else [request])
-    return found
+    # lmms-eval leaves "resps" out where it says no more than "filtered_resps", and unwraps lists of one. A list is either
+    # the repeats, which our record counts and another task's log shows by its single filtered text, or the turns of a
+    # conversation.
+    filtered = entry.get("filtered_resps")
+    raw: Any = entry.get("resps", filtered)
+    record = entry.get("acc")
+    repeated = "repeats" in record if isinstance(record, dict) else not isinstance(filtered, list)
+    return raw if repeated and isinstance(raw, list) else [raw]

@@ -9,6 +9,7 @@ from PIL import Image
 
 from lmms_scoring import slake
 from lmms_tasks import records
+from lmms_tasks.repeats import with_repeats
 from lmms_tasks.subsets import Subset, attributes
 
 BENCHMARK = "slake"
@@ -39,6 +40,7 @@ def doc_to_text(doc: Mapping[str, Any]) -> str:
     return slake.prompt(doc["question"], doc["q_lang"])
 
 
+@with_repeats
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """The items of all metrics for one reply."""
     reply, answer, language = records.reply_of(results), doc["answer"], doc["q_lang"]

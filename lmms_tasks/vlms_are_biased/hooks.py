@@ -9,6 +9,7 @@ from PIL import Image
 
 from lmms_scoring import vlms_are_biased
 from lmms_tasks import records
+from lmms_tasks.repeats import with_repeats
 from lmms_tasks.subsets import Subset, attributes
 
 BENCHMARK = "vlms_are_biased"
@@ -34,6 +35,7 @@ def doc_to_text(doc: Mapping[str, Any]) -> str:
     return str(doc["prompt"])
 
 
+@with_repeats
 def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """The items of all metrics for one reply; the bias metrics are None for a row without an expected bias."""
     bias, topic = doc["expected_bias"], vlms_are_biased.topic(doc["topic"])

@@ -1,0 +1,43 @@
+# Three verbs for a contributor (check, test, fix), and what the README names.
+VENV ?= .venv
+PYTHON ?= python3
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+
+.PHONY: check test fix demo parity bench clean
+
+# uv is quicker where it is there; pip is everywhere.
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python tests/install.py
+	touch $(STAMP)
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+fix: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+demo: $(STAMP)
+	$(BIN)/lmms-tasks demo
+
+# The oracle, evalscope, pins other versions of shared dependencies: it lives in an environment of its own.
+ORACLE = .venv-oracle/bin/python
+$(ORACLE):
+	$(PYTHON) -m venv .venv-oracle
+	$(ORACLE) -m pip install --quiet evalscope==1.14.1
+
+parity: $(STAMP) $(ORACLE)
+	$(BIN)/python -m tests.parity --count 100000
+
+bench: $(STAMP) $(ORACLE)
+	$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) .venv-oracle build dist *.egg-info utils/*.egg-info

@@ -28,6 +28,7 @@ from lmms_tasks.judge.settings import PREFIX, JudgeError, Settings, settings
 if TYPE_CHECKING:
     import httpx
 
+
 @dataclass(frozen=True)
 class Finding:
     """What asking the judge came to: a verdict, or the reason why there is none."""
@@ -63,7 +64,7 @@ class Counts:
 
 
 class _Failed(Exception):  # noqa: N818
-    """A call brought no answer. `again`: another may. `wait`: the seconds for which the server wants to be left alone."""
+    """A call brought no answer. `again`: another may. `wait`: the seconds that the server wants to rest."""
 
     def __init__(self, reason: str, again: bool = False, wait: float | None = None) -> None:
         super().__init__(reason)

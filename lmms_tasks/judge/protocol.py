@@ -200,20 +200,19 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return entry
 
 
+_OPENING = re.compile(r'\{\s*"')
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, strict=False)
 
 
 def _objects(text: str) -> list[tuple[dict[str, Any], int, int]]:
     """The outermost JSON objects in a text that hold anything, with their places; not those inside another."""
     found: list[tuple[dict[str, Any], int, int]] = []
-    at = text.find("{")
-    while at >= 0:
+    opening = _OPENING.search(text)
+    while opening:
         try:
-            entry, end = _DECODER.raw_decode(text, at)
+            entry, end = _DECODER.raw_decode(text, opening.start())
+            found.append((entry, opening.start(), end))
         except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            if entry:
-                found.append((entry, at, end))
-        at = text.find("{", end)
+            end = opening.end()
+        opening = _OPENING.search(text, end)
     return found

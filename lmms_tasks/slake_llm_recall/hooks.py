@@ -10,6 +10,7 @@ from lmms_scoring.reply import to_text
 from lmms_tasks import records
 from lmms_tasks.aggregation import Item, mean
 from lmms_tasks.judge import client, protocol
+from lmms_tasks.judge.settings import JudgeError
 from lmms_tasks.slake import hooks as slake
 from lmms_tasks.subsets import Subset, attributes
 
@@ -24,7 +25,7 @@ class JudgedSubset(Subset):
         """The rows, as `Subset` gives them; ends the run where there is no judge."""
         try:
             judge = client.shared().settings
-        except client.JudgeError as error:
+        except JudgeError as error:
             raise SystemExit(f"lmms-tasks: {error}.") from error
         self.metadata["judge"] = judge.model
         self.metadata["judge_server"] = judge.server

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from lmms_scoring.outcomes import Reading
-from lmms_scoring.reply import LONGEST, Stated, clean, echoes, refuses, stated, unlatex
+from lmms_scoring.reply import LONGEST, Stated, beginning, clean, echoes, refuses, stated, unlatex
 
 # --- the reference rule ---------------------------------------------------------------------------------------------
 
@@ -57,14 +57,22 @@ def _leading_labels(run: str, labels: frozenset[str]) -> str:
 
 # --- what the reply answers -----------------------------------------------------------------------------------------
 
-#: Sentences that state a choice by its letter, beside the forms that every benchmark shares. The letter follows.
+#: Sentences that state a choice by its letter, beside the forms that every benchmark shares: the words that they begin
+#: with, the form up to the letter, and what must stand before it.
 CHOICES = (
-    r"\b(?:i|we)(?:'d|'ll| would| will| shall| must| should)?(?: \w{2,10}ly)? "
-    r"(?:choose|chose|select|pick|go with|opt for|answer)\b:?",
-    r"\b(?:correct|right|best|final|most \w{3,15}|chosen|selected) (?:answer |multiple-choice )?"
-    r"(?:option|choice|letter|answer|selection)s?(?: [^.:;!?\n]{0,60}?)?(?: is| are| would be|:)",
-    r"\banswers (?:[^.:;!?\n]{0,60}? )?are\b:?",
-    r"(?:选择|选)[ \t]{0,3}:?(?=[ \t(\[]{0,3}[A-Za-z](?![A-Za-z]))",
+    (
+        ("choose", "chose", "select", "pick", "go with", "going with", "opt for", "answer"),
+        r"(?:choose|chose|select|pick|go(?:ing)? with|opt for|answer)\b:?",
+        r"\b(?:i|we)(?:'d|'ll|'m| would| will| shall| must| should| am| are)?(?: \w{2,10}ly)? \Z",
+    ),
+    (
+        ("correct ", "right ", "best ", "final ", "most ", "chosen ", "selected "),
+        r"\b(?:correct|right|best|final|most \w{3,15}|chosen|selected) (?:answer |multiple-choice )?"
+        r"(?:option|choice|letter|answer|selection)s?(?: [^.:;!?\n]{0,60}?)?(?: is| are| would be|:)",
+        "",
+    ),
+    (("answers ",), r"\banswers (?:[^.:;!?\n]{0,60}? )?are\b:?", ""),
+    (("选",), r"选择?[ \t]{0,3}:?(?=[ \t(\[]{0,3}[A-Za-z](?![A-Za-z]))", ""),
 )
 
 #: Words that make a sentence a verdict, whose labelled option is the answer: "the most likely diagnosis is: (C) …".
@@ -72,18 +80,24 @@ VERDICT_WORDS = re.compile(
     r"\b(?:most|best|correct|right|next|appropriate|likely|closest|therefore|thus|hence)\b", re.IGNORECASE
 )
 _VERDICT = re.compile(
-    r"(?:\b(?:is|are|be)\b[ \t]{0,3}:?|\b(?:[Cc]onclusion|[Vv]erdict|[Cc]hoice|[Ss]elected option|[Ff]inal)[ \t]{0,3}:)"
-    r"(?=[\s-]{0,6}[\[(]?[A-Za-z][\])]?(?![A-Za-z']))"
+    r"(?: (?:is|are|be)\b[ \t]{0,3}:?|\b(?:conclusion|verdict|choice|selected option|final)[ \t]{0,3}:)"
+    r"(?=[\s-]{0,6}[\[(]?[A-Za-z][\])]?(?![A-Za-z']))",
+    re.IGNORECASE,
 )
+_VERDICT_STARTS = (" is", " are", " be", "conclusion", "verdict", "choice", "selected option", "final")
 
 #: A choice whose letter comes first: "option C is the correct answer"; and what must then stand before the letter.
 LETTER_FIRST = (
-    r"\b([A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |most likely )?(?:the )?"
-    r"(?:single )?(?:correct|best|right|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
-    r"(?<![A-Za-z])([A-Z])(?:选项|项)?(?:是|为)?(?:最)?(?:正确|佳|合适)",
+    (
+        ("correct", "best", "right", "most "),
+        r"\b([A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |most likely )?"
+        r"(?:the )?(?:single )?(?:correct|best|right|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
+    ),
+    (("正确", "佳", "合适"), r"(?<![A-Za-z])([A-Z])(?:选项|项)?(?:是|为)?(?:最)?(?:正确|佳|合适)"),
 )
 _BEFORE_LETTER = re.compile(
-    r"(?:\b(?:option|choice|answer)[ \t]{1,2}[\[(]?|[\[(]|(?:^|[.;:\n,，。]\s?|\b(?:therefore|thus|so|hence),? |选项[ \t]?))\Z",
+    r"(?:\b(?:option|choice|answer)[ \t]{1,2}[\[(]?|[\[(]|(?:^|[.;:\n,，。]\s?|\b(?:therefore|thus|so|hence),? "
+    r"|选项 ?))\Z",
     re.IGNORECASE,
 )
 
@@ -151,8 +165,10 @@ _QUOTES = re.compile(r"\"|(?<![A-Za-z])'|'(?![A-Za-z])")
 _THOUGHT = re.compile(r"let(?:'s| us) |okay|ok\b|first", re.IGNORECASE)
 
 _BARE = re.compile(r"\s{0,9}(?:\*\*)?[(\[]?([A-Z])[)\]]?\.?(?:\*\*)?\s{0,9}\Z")
-_CHOICES = re.compile("|".join(f"(?:{form})" for form in CHOICES), re.IGNORECASE)
-_LETTER_FIRST = tuple(re.compile(form) for form in LETTER_FIRST)
+_CHOICES = tuple(
+    (words, re.compile(form, re.IGNORECASE), re.compile(before, re.IGNORECASE)) for words, form, before in CHOICES
+)
+_LETTER_FIRST = tuple((words, re.compile(form)) for words, form in LETTER_FIRST)
 _NOTHING: tuple[str, ...] = ()
 
 #: Places looked at: no honest reply has more, and a reply of nothing but markers stays linear.
@@ -228,8 +244,8 @@ class _Reader:
             if found:
                 after = place.start
                 break
-        for start, at, end in reversed(list(self.sentences(_CHOICES, after))[-_MOST_PLACES:]):
-            choice = self.declaration(Stated(self.text[at:end], "statement", start, end), [])
+        for place in self.choices(after):
+            choice = self.declaration(place, [])
             if choice:
                 return choice
         return found
@@ -254,12 +270,14 @@ class _Reader:
         first = self.leading(lines)
         found: list[tuple[int, tuple[str, ...], str]] = []
         begin = max(0, len(self.text) - _TAIL)
-        for start, at, end in self.sentences(_VERDICT, begin):
-            labels = self.verdict(start, at, end)
+        tail = self.text[begin:]
+        for opening in beginning(_VERDICT, _VERDICT_STARTS, tail, tail.lower()):
+            start = begin + opening.start()
+            labels = self.verdict(start, *self.value_of(begin + opening.end()))
             if labels and not self.disowned(start):
                 found.append((start, labels, "verdict"))
-        for form in _LETTER_FIRST:
-            for place in form.finditer(self.text, begin):
+        for words, form in _LETTER_FIRST:
+            for place in form.finditer(self.text, begin) if any(word in tail for word in words) else ():
                 before = self.text[max(0, place.start() - 14) : place.start()]
                 if place[1] in self.options and _BEFORE_LETTER.search(before) and not self.disowned(place.start()):
                     found.append((place.start(), (place[1],), "statement"))
@@ -274,17 +292,27 @@ class _Reader:
 
     # Pieces -----------------------------------------------------------------------------------------------------------
 
-    def sentences(self, opening: re.Pattern[str], begin: int = 0) -> Iterator[tuple[int, int, int]]:
-        """Start, place of the value, and end of what an opening says, to the end of its line or of the next."""
-        for found in opening.finditer(self.text, begin):
-            at = found.end()
+    def choices(self, begin: int) -> list[Stated]:
+        """The sentences that state a choice by its letter, from `begin` on, the last first."""
+        found = []
+        text = self.text[begin:]
+        lowered = text.lower()
+        for words, form, before in _CHOICES:
+            for opening in beginning(form, words, text, lowered):
+                if not before.pattern or before.search(text, max(0, opening.start() - 40), opening.start()):
+                    at, end = self.value_of(begin + opening.end())
+                    found.append(Stated(self.text[at:end], "statement", begin + opening.start(), end))
+        return sorted(found, key=lambda place: place.start, reverse=True)[:_MOST_PLACES]
+
+    def value_of(self, at: int) -> tuple[int, int]:
+        """Begin and end of what an opening that ends at `at` says: to the end of its line, or of the next full one."""
+        end = self.text.find("\n", at, at + LONGEST)
+        if end >= 0 and not self.text[at:end].strip(" \t:"):
+            at = end
+            while at < len(self.text) and at < end + 20 and self.text[at].isspace():
+                at += 1
             end = self.text.find("\n", at, at + LONGEST)
-            if end >= 0 and not self.text[at:end].strip(" \t:"):
-                at = end
-                while at < len(self.text) and at < end + 20 and self.text[at].isspace():
-                    at += 1
-                end = self.text.find("\n", at, at + LONGEST)
-            yield found.start(), at, min(at + LONGEST, len(self.text)) if end < 0 else end
+        return at, min(at + LONGEST, len(self.text)) if end < 0 else end
 
     def disowned(self, start: int) -> bool:
         """True where the sentence up to `start` makes what follows a mere supposition, or turns it round."""

@@ -23,9 +23,12 @@ def smooth(points: Sequence[Point], closed: bool = False, steps: int = 14) -> li
         a, b, c, d = at(i - 1), at(i), at(i + 1), at(i + 2)
         for step in range(steps):
             t = step / steps
-            path.append(tuple(  # type: ignore[arg-type]
-                0.5 * (2 * q + (r - p) * t + (2 * p - 5 * q + 4 * r - s) * t * t + (3 * q - p - 3 * r + s) * t**3)
-                for p, q, r, s in zip(a, b, c, d, strict=True)))
+            path.append(
+                tuple(  # type: ignore[arg-type]
+                    0.5 * (2 * q + (r - p) * t + (2 * p - 5 * q + 4 * r - s) * t * t + (3 * q - p - 3 * r + s) * t**3)
+                    for p, q, r, s in zip(a, b, c, d, strict=True)
+                )
+            )
     if not closed:
         path.append(points[-1])
     return path
@@ -40,8 +43,13 @@ def oval(cx: float, cy: float, rx: float, ry: float, tilt: float = 0, steps: int
 
 def star(cx: float, cy: float, outer: float, inner: float, points: int = 5, turn: float = -90) -> list[Point]:
     """The outline of a star."""
-    return [(cx + (outer, inner)[i % 2] * math.cos(math.radians(turn + 180 * i / points)),
-             cy + (outer, inner)[i % 2] * math.sin(math.radians(turn + 180 * i / points))) for i in range(2 * points)]
+    return [
+        (
+            cx + (outer, inner)[i % 2] * math.cos(math.radians(turn + 180 * i / points)),
+            cy + (outer, inner)[i % 2] * math.sin(math.radians(turn + 180 * i / points)),
+        )
+        for i in range(2 * points)
+    ]
 
 
 def arc(cx: float, cy: float, rx: float, ry: float, start: float, end: float, steps: int = 40) -> list[Point]:
@@ -70,28 +78,53 @@ class Canvas:
     def _px(self, points: Sequence[Point]) -> list[Point]:
         return [(x * self.scale, y * self.scale) for x, y in points]
 
-    def shape(self, points: Sequence[Point], fill: Colour | None = None, edge: Colour | None = None,
-              width: float = 0) -> None:
+    def shape(
+        self, points: Sequence[Point], fill: Colour | None = None, edge: Colour | None = None, width: float = 0
+    ) -> None:
         """A polygon, filled, with an edge, or both."""
         if fill is not None:
             self._pen.polygon(self._px(points), fill=fill)
         if edge is not None:
             self.line([*points, points[0]], edge, width)
 
-    def blob(self, points: Sequence[Point], fill: Colour | None = None, edge: Colour | None = None,
-             width: float = 0) -> None:
+    def blob(
+        self, points: Sequence[Point], fill: Colour | None = None, edge: Colour | None = None, width: float = 0
+    ) -> None:
         """A smooth closed shape through the points."""
         self.shape(smooth(points, closed=True), fill, edge, width)
 
-    def oval(self, cx: float, cy: float, rx: float, ry: float | None = None, fill: Colour | None = None,
-             edge: Colour | None = None, width: float = 0, tilt: float = 0) -> None:
+    def oval(
+        self,
+        cx: float,
+        cy: float,
+        rx: float,
+        ry: float | None = None,
+        fill: Colour | None = None,
+        edge: Colour | None = None,
+        width: float = 0,
+        tilt: float = 0,
+    ) -> None:
         self.shape(oval(cx, cy, rx, rx if ry is None else ry, tilt), fill, edge, width)
 
-    def box(self, x: float, y: float, w: float, h: float, fill: Colour | None = None, edge: Colour | None = None,
-            width: float = 0, radius: float = 0) -> None:
+    def box(
+        self,
+        x: float,
+        y: float,
+        w: float,
+        h: float,
+        fill: Colour | None = None,
+        edge: Colour | None = None,
+        width: float = 0,
+        radius: float = 0,
+    ) -> None:
         s = self.scale
-        self._pen.rounded_rectangle((x * s, y * s, (x + w) * s - 1, (y + h) * s - 1), radius * s, fill, edge,
-                                    max(1, round(width * s)) if edge else 0)
+        self._pen.rounded_rectangle(
+            (x * s, y * s, (x + w) * s - 1, (y + h) * s - 1),
+            radius * s,
+            fill,
+            edge,
+            max(1, round(width * s)) if edge else 0,
+        )
 
     def line(self, points: Sequence[Point], fill: Colour, width: float, caps: bool = True) -> None:
         """A stroke with round joints and, unless `caps` is off, round ends."""
@@ -122,7 +155,17 @@ class Canvas:
         self.oval(*points[-1], widths[-1] / 2, fill=fill)
 
     def text(self, x: float, y: float, words: str, size: float, fill: Colour, anchor: str = "mm") -> None:
-        self._pen.text((x * self.scale, y * self.scale), words, font=font(size * self.scale), fill=fill, anchor=anchor)
+        """One line of words; the dots of ä, ö and ü are set here, since the built-in face lacks these letters."""
+        face = font(size * self.scale)
+        base = words.translate(str.maketrans("äöü", "aou"))
+        self._pen.text((x * self.scale, y * self.scale), base, font=face, fill=fill, anchor=anchor)
+        left, _, _, _ = face.getbbox(base, anchor=anchor)
+        for i, letter in enumerate(words):
+            if letter in "äöü":
+                middle = x + (left + face.getlength(base[:i]) + face.getlength(base[i]) / 2) / self.scale
+                height = y - size * 0.40
+                for side in (-1, 1):
+                    self.oval(middle + side * size * 0.115, height, size * 0.058, fill=fill)
 
     @contextmanager
     def inside(self, outline: Sequence[Point]) -> Iterator[None]:
@@ -135,16 +178,28 @@ class Canvas:
 
     def soft(self, outline: Sequence[Point], fill: Colour, blur: float, strength: float = 1.0) -> None:
         """A shape whose border fades out over about `blur` units."""
-        mask = Image.new("L", self.image.size, 0)
-        ImageDraw.Draw(mask).polygon(self._px(outline), fill=round(255 * strength))
-        self.image.paste(fill, (0, 0), mask.filter(ImageFilter.GaussianBlur(blur * self.scale)))
+        self._fade(self._px(outline), 0, fill, blur, strength)
 
     def soft_line(self, points: Sequence[Point], fill: Colour, width: float, blur: float, strength: float = 1) -> None:
         """A smooth stroke whose border fades out."""
-        mask = Image.new("L", self.image.size, 0)
-        ImageDraw.Draw(mask).line(self._px(smooth(points)), fill=round(255 * strength),
-                                  width=max(1, round(width * self.scale)), joint="curve")
-        self.image.paste(fill, (0, 0), mask.filter(ImageFilter.GaussianBlur(blur * self.scale)))
+        self._fade(self._px(smooth(points)), max(1, round(width * self.scale)), fill, blur, strength)
+
+    def _fade(self, px: Sequence[Point], width: int, fill: Colour, blur: float, strength: float) -> None:
+        # The mask covers no more than the shape and its fading border: most of the drawing time goes into blurring.
+        margin = width + 4 * blur * self.scale + 2
+        xs, ys = [x for x, _ in px], [y for _, y in px]
+        left, top = max(0, int(min(xs) - margin)), max(0, int(min(ys) - margin))
+        right = min(self.image.width, int(max(xs) + margin))
+        bottom = min(self.image.height, int(max(ys) + margin))
+        if right <= left or bottom <= top:
+            return
+        mask = Image.new("L", (right - left, bottom - top), 0)
+        pen, moved = ImageDraw.Draw(mask), [(x - left, y - top) for x, y in px]
+        if width:
+            pen.line(moved, fill=round(255 * strength), width=width, joint="curve")
+        else:
+            pen.polygon(moved, fill=round(255 * strength))
+        self.image.paste(fill, (left, top), mask.filter(ImageFilter.GaussianBlur(blur * self.scale)))
 
     def grain(self, seed: int, amount: float, coarse: float = 1.6) -> None:
         """Film grain, the same for the same seed."""

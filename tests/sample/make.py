@@ -49,15 +49,20 @@ configs:
 ---
 Sample of lmms-tasks in the layout of TsinghuaC3I/MedXpertQA: questions and figures of our own, no row of the real data.
 """,
-    "hub/anvo25/vlms-are-biased": "---\nlicense: apache-2.0\nconfigs:\n- config_name: default\n  data_files:\n" + "".join(
-        f"  - split: {split}\n    path: data/{split}-*\n" for split in vlms_are_biased.SPLITS) + """---
+    "hub/anvo25/vlms-are-biased": "---\nlicense: apache-2.0\nconfigs:\n- config_name: default\n  data_files:\n"
+    + "".join(f"  - split: {split}\n    path: data/{split}-*\n" for split in vlms_are_biased.SPLITS)
+    + """---
 Sample of lmms-tasks in the layout of anvo25/vlms-are-biased: drawings and prompts of our own, no row of the real data.
 """,
 }
 
 STRINGS = ("ID", "image_path", "topic", "sub_topic", "prompt", "ground_truth", "expected_bias", "type_of_question")
-COLUMNS = (*((name, pa.string(), "string") for name in STRINGS), ("pixel", pa.int64(), "int64"),
-           ("with_title", pa.bool_(), "bool"), ("metadata", pa.string(), "string"))
+COLUMNS = (
+    *((name, pa.string(), "string") for name in STRINGS),
+    ("pixel", pa.int64(), "int64"),
+    ("with_title", pa.bool_(), "bool"),
+    ("metadata", pa.string(), "string"),
+)
 
 
 def schema() -> pa.Schema:
@@ -65,16 +70,18 @@ def schema() -> pa.Schema:
     features_of = {name: {"dtype": kind, "_type": "Value"} for name, _, kind in COLUMNS}
     info = {"info": {"features": {**features_of, "image": {"_type": "Image"}}}}
     image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    return pa.schema([*((name, kind) for name, kind, _ in COLUMNS), ("image", image)],
-                     metadata={"huggingface": json.dumps(info)})
+    return pa.schema(
+        [*((name, kind) for name, kind, _ in COLUMNS), ("image", image)], metadata={"huggingface": json.dumps(info)}
+    )
 
 
 def parquet(rows: list[dict[str, Any]]) -> bytes:
     """A parquet file; equal pictures of several rows are stored once."""
     out = io.BytesIO()
     table = pa.Table.from_pylist(rows, schema=schema())
-    pq.write_table(table, out, compression="snappy", use_dictionary=True, dictionary_pagesize_limit=1 << 24,
-                   write_statistics=False)
+    pq.write_table(
+        table, out, compression="snappy", use_dictionary=True, dictionary_pagesize_limit=1 << 24, write_statistics=False
+    )
     return out.getvalue()
 
 
@@ -96,15 +103,19 @@ def lines(records: list[dict[str, Any]]) -> bytes:
 
 def versions() -> dict[str, str | None]:
     """What the bytes depend on."""
-    return {"Pillow": Image.__version__, "pyarrow": pa.__version__,
-            **{name: str(features.version(name)) for name in ("zlib", "zlib_ng", "jpg", "freetype2")}}
+    return {
+        "Pillow": Image.__version__,
+        "pyarrow": pa.__version__,
+        **{name: str(features.version(name)) for name in ("zlib", "zlib_ng", "jpg", "freetype2")},
+    }
 
 
 def files() -> dict[str, bytes]:
     """Path below the sample's folder -> bytes, all that is generated but made_with.json."""
     out: dict[str, bytes] = {f"{folder}/README.md": card.encode() for folder, card in CARDS.items()}
     rows = slake.rows()
-    out["hub/BoKelvin/SLAKE/test.json"] = ("[" + ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows) + "]\n").encode()
+    listed = ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    out["hub/BoKelvin/SLAKE/test.json"] = f"[{listed}]\n".encode()
     out["hub/BoKelvin/SLAKE/imgs.zip"] = archive(slake.images())
     for config in ("Text", "MM"):
         for split in ("dev", "test"):
@@ -115,11 +126,17 @@ def files() -> dict[str, bytes]:
     sources = [part.replies() for part in (slake, medxpertqa, vlms_are_biased)]
     for model in ("careful", "prior", "messy"):
         out[f"replies/{model}.jsonl"] = lines(
-            [{"task": task, "doc_id": i, "reply": reply}
-             for source in sources for task, said in source[model].items() for i, reply in enumerate(said)])
+            [
+                {"task": task, "doc_id": i, "reply": reply}
+                for source in sources
+                for task, said in source[model].items()
+                for i, reply in enumerate(said)
+            ]
+        )
     turns = {**medxpertqa.two_turns(), "vlms_are_biased_main_doublecheck": vlms_are_biased.doublecheck()}
     out["replies/careful_two_turn.jsonl"] = lines(
-        [{"task": task, "doc_id": i, "reply": reply} for task, said in turns.items() for i, reply in enumerate(said)])
+        [{"task": task, "doc_id": i, "reply": reply} for task, said in turns.items() for i, reply in enumerate(said)]
+    )
     return out
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# fmt: off - the formatter would put every coordinate on a line of its own
+
 import math
 import random
 from collections.abc import Callable
@@ -11,17 +13,39 @@ from canvas import Canvas, Point, oval, smooth, star
 WHITE = "#ffffff"
 
 
-def _scene(c: Canvas, plain: bool, sun_x: float, sky: str, sun: str, far: str, near: str, ground: str, horizon: float) -> None:
+def _scene(
+    c: Canvas, plain: bool, sun_x: float, sky: str, sun: str, far: str, near: str, ground: str, horizon: float
+) -> None:
     """Sky, hills and ground; nothing where the picture has no background."""
     if plain:
         c.box(0, 0, c.width, c.height, WHITE)
         return
     c.box(0, 0, c.width, c.height, sky)
     c.oval(sun_x, 140, 62, fill=sun)
-    c.blob([(-120, horizon + 60), (90, horizon - 70), (330, horizon - 10), (560, horizon - 96), (820, horizon - 30),
-            (1120, horizon - 80), (1120, horizon + 120), (-120, horizon + 120)], far)
-    c.blob([(-140, horizon + 120), (60, horizon - 10), (420, horizon + 26), (700, horizon - 6), (1140, horizon + 22),
-            (1140, horizon + 150)], near)
+    c.blob(
+        [
+            (-120, horizon + 60),
+            (90, horizon - 70),
+            (330, horizon - 10),
+            (560, horizon - 96),
+            (820, horizon - 30),
+            (1120, horizon - 80),
+            (1120, horizon + 120),
+            (-120, horizon + 120),
+        ],
+        far,
+    )
+    c.blob(
+        [
+            (-140, horizon + 120),
+            (60, horizon - 10),
+            (420, horizon + 26),
+            (700, horizon - 6),
+            (1140, horizon + 22),
+            (1140, horizon + 150),
+        ],
+        near,
+    )
     c.box(0, horizon + 34, c.width, c.height - horizon, ground)
 
 
@@ -30,10 +54,18 @@ def giraffe(changed: bool, plain: bool, scale: float) -> Canvas:
     c = Canvas(1000, 750, WHITE, scale)
     _scene(c, plain, 150, "#dcedf2", "#f6c667", "#b9cfa6", "#9dbb84", "#d9c48a", 520)
     if not plain:
-        for x, y, s in ((120, 500, 1.0), (905, 512, .8)):
+        for x, y, s in ((120, 500, 1.0), (905, 512, 0.8)):
             c.limb([(x, y + 60 * s), (x + 4, y), (x - 6, y - 50 * s)], [16 * s, 10 * s, 7 * s], "#7a5c3e")
-            c.blob([(x - 96 * s, y - 44 * s), (x - 50 * s, y - 88 * s), (x + 24 * s, y - 96 * s), (x + 92 * s, y - 52 * s),
-                    (x + 30 * s, y - 38 * s)], "#6f8f57")
+            c.blob(
+                [
+                    (x - 96 * s, y - 44 * s),
+                    (x - 50 * s, y - 88 * s),
+                    (x + 24 * s, y - 96 * s),
+                    (x + 92 * s, y - 52 * s),
+                    (x + 30 * s, y - 38 * s),
+                ],
+                "#6f8f57",
+            )
         c.oval(455, 690, 240, 16, "#c2ac72")
     coat, shade, patch, hoof, dark = "#f0cd84", "#d8ae62", "#b06f33", "#5b4030", "#43302a"
     fore, hind = (520, 572), (318, 372)
@@ -53,10 +85,25 @@ def giraffe(changed: bool, plain: bool, scale: float) -> Canvas:
         c.shape([(x - 13, y - 16), (x + 11, y - 16), (x + 16, y + 2), (x - 16, y + 2)], hoof)
     c.curve([(300, 400), (262, 440), (256, 500)], shade, 10)
     c.limb([(257, 494), (252, 522), (258, 548)], [14, 20, 5], dark)
-    body = smooth([(286, 392), (330, 330), (430, 318), (520, 300), (600, 330), (616, 400), (570, 456), (460, 470),
-                   (350, 462), (296, 440)], closed=True)
-    neck = smooth([(508, 330), (560, 240), (618, 130), (640, 96), (690, 112), (672, 170), (640, 260), (618, 380),
-                   (560, 420)], closed=True)
+    body = smooth(
+        [
+            (286, 392),
+            (330, 330),
+            (430, 318),
+            (520, 300),
+            (600, 330),
+            (616, 400),
+            (570, 456),
+            (460, 470),
+            (350, 462),
+            (296, 440),
+        ],
+        closed=True,
+    )
+    neck = smooth(
+        [(508, 330), (560, 240), (618, 130), (640, 96), (690, 112), (672, 170), (640, 260), (618, 380), (560, 420)],
+        closed=True,
+    )
     c.limb([(520, 312), (568, 226), (624, 112)], [16, 20, 12], "#8a5229")
     c.shape(body, coat)
     c.shape(neck, coat)
@@ -66,16 +113,37 @@ def giraffe(changed: bool, plain: bool, scale: float) -> Canvas:
             for row, y in enumerate(range(ys[0], ys[1], step)):
                 for x in range(xs[0], xs[1], step):
                     cx, cy = x + (row % 2) * step / 2 + rng.uniform(-4, 4), y + rng.uniform(-4, 4)
-                    c.shape([(cx + step * .44 * rng.uniform(.82, 1.12) * math.cos(a), cy + step * .44 * rng.uniform(.82, 1.12) * math.sin(a))
-                             for a in (i * math.tau / 6 + rng.uniform(-.2, .2) for i in range(6))], patch)
+                    c.shape(
+                        [
+                            (
+                                cx + step * 0.44 * rng.uniform(0.82, 1.12) * math.cos(a),
+                                cy + step * 0.44 * rng.uniform(0.82, 1.12) * math.sin(a),
+                            )
+                            for a in (i * math.tau / 6 + rng.uniform(-0.2, 0.2) for i in range(6))
+                        ],
+                        patch,
+                    )
     with c.inside(body):
         c.blob([(290, 470), (340, 446), (460, 456), (580, 436), (620, 480), (460, 520)], shade)
     for x in (652, 682):
         c.limb([(x, 92), (x - 4, 60)], [11, 9], coat)
         c.oval(x - 4, 56, 9, 8, dark)
     c.blob([(632, 104), (600, 82), (584, 88), (604, 112)], shade)
-    c.blob([(628, 110), (650, 82), (694, 84), (736, 118), (780, 134), (792, 156), (774, 172), (732, 168), (676, 160),
-            (640, 142)], coat)
+    c.blob(
+        [
+            (628, 110),
+            (650, 82),
+            (694, 84),
+            (736, 118),
+            (780, 134),
+            (792, 156),
+            (774, 172),
+            (732, 168),
+            (676, 160),
+            (640, 142),
+        ],
+        coat,
+    )
     c.blob([(752, 128), (786, 138), (793, 158), (774, 172), (744, 168)], shade)
     c.oval(692, 112, 10, 11, dark)
     c.oval(695, 109, 3.4, fill=WHITE)
@@ -84,8 +152,8 @@ def giraffe(changed: bool, plain: bool, scale: float) -> Canvas:
     return c
 
 
-def hen(changed: bool, plain: bool, scale: float) -> Canvas:
-    """A hen with two legs; changed, with three."""
+def rooster(changed: bool, plain: bool, scale: float) -> Canvas:
+    """A rooster with two legs; changed, with three."""
     c = Canvas(1000, 750, WHITE, scale)
     _scene(c, plain, 850, "#e8f1ea", "#f7d488", "#bcd6bd", "#97bf93", "#83ad74", 470)
     if not plain:
@@ -95,27 +163,59 @@ def hen(changed: bool, plain: bool, scale: float) -> Canvas:
             c.box(0, y, 1000, 18, "#e2d7c5")
         c.oval(480, 682, 250, 18, "#6e9661")
     rust, dark, light, leg, comb = "#b5562d", "#7f3a22", "#d98648", "#e9a23b", "#d2333a"
-    for x, far in ([(500, True), (414, False), (582, False)] if changed else [(470, True), (545, False)]):
+    for x, far in [(500, True), (414, False), (582, False)] if changed else [(470, True), (545, False)]:
         tone = "#c98529" if far else leg
         foot = 660 if far else 676
         c.limb([(x, 516), (x + 4, 590), (x, foot)], [34, 15, 13], tone)
         for toe in (-44, -2, 40):
-            c.limb([(x, foot - 2), (x + toe * .6, foot + 4), (x + toe + 12, foot + 12)], [12, 10, 5], tone)
+            c.limb([(x, foot - 2), (x + toe * 0.6, foot + 4), (x + toe + 12, foot + 12)], [12, 10, 5], tone)
         c.limb([(x, foot - 2), (x - 22, foot + 6)], [10, 5], tone)
         c.blob([(x - 44, 486), (x + 42, 486), (x + 26, 552), (x, 574), (x - 26, 552)], dark if far else rust)
     for tip, root in (((196, 214), 30), ((236, 168), 16), ((290, 150), 2), ((160, 276), 44)):
-        c.blob([(352 - root, 400), (tip[0] - 22, tip[1] + 26), tip, (tip[0] + 46, tip[1] + 16), (410 - root, 340)],
-               "#2f3b3a" if root in (30, 2) else "#46585a")
-    c.blob([(286, 330), (352, 372), (450, 360), (548, 312), (604, 214), (650, 168), (712, 182), (730, 246), (736, 360),
-            (706, 464), (618, 540), (492, 562), (376, 526), (304, 438)], rust)
+        c.blob(
+            [(352 - root, 400), (tip[0] - 22, tip[1] + 26), tip, (tip[0] + 46, tip[1] + 16), (410 - root, 340)],
+            "#2f3b3a" if root in (30, 2) else "#46585a",
+        )
+    c.blob(
+        [
+            (286, 330),
+            (352, 372),
+            (450, 360),
+            (548, 312),
+            (604, 214),
+            (650, 168),
+            (712, 182),
+            (730, 246),
+            (736, 360),
+            (706, 464),
+            (618, 540),
+            (492, 562),
+            (376, 526),
+            (304, 438),
+        ],
+        rust,
+    )
     c.blob([(612, 214), (650, 172), (708, 186), (728, 250), (730, 330), (690, 316), (640, 330), (600, 296)], light)
     for x, y in ((628, 318), (664, 334), (700, 326), (610, 284)):
         c.blob([(x - 20, y - 16), (x + 20, y - 16), (x, y + 30)], light)
     c.blob([(380, 404), (470, 372), (590, 384), (610, 430), (560, 478), (450, 486), (380, 452)], dark)
     for i in range(3):
         c.curve([(400 + 20 * i, 432 + 16 * i), (480 + 10 * i, 448 + 14 * i), (560 - 8 * i, 430 + 18 * i)], light, 6)
-    c.blob([(628, 182), (622, 128), (648, 142), (660, 104), (684, 134), (712, 108), (716, 148), (740, 144), (722, 188),
-            (672, 172)], comb)
+    c.blob(
+        [
+            (628, 182),
+            (622, 128),
+            (648, 142),
+            (660, 104),
+            (684, 134),
+            (712, 108),
+            (716, 148),
+            (740, 144),
+            (722, 188),
+            (672, 172),
+        ],
+        comb,
+    )
     c.blob([(716, 232), (740, 244), (738, 290), (718, 300), (706, 264)], comb)
     c.shape([(722, 204), (782, 224), (724, 244)], "#f0b541")
     c.shape([(724, 226), (782, 224), (724, 244)], "#cf8f2a")
@@ -130,8 +230,12 @@ def car(changed: bool, plain: bool, scale: float) -> Canvas:
     c = Canvas(1000, 750, WHITE, scale)
     if not plain:
         c.box(0, 0, 1000, 750, "#dfe6ea")
-        for x, w, h, tone in ((0, 130, 250, "#c5d0d6"), (120, 110, 190, "#cfd9de"), (800, 120, 230, "#c5d0d6"),
-                              (910, 100, 170, "#cfd9de")):
+        for x, w, h, tone in (
+            (0, 130, 250, "#c5d0d6"),
+            (120, 110, 190, "#cfd9de"),
+            (800, 120, 230, "#c5d0d6"),
+            (910, 100, 170, "#cfd9de"),
+        ):
             c.box(x, 470 - h, w, h + 60, tone)
         c.box(0, 500, 1000, 250, "#7d868c")
         c.box(0, 500, 1000, 8, "#adb5b9")
@@ -144,8 +248,23 @@ def car(changed: bool, plain: bool, scale: float) -> Canvas:
     c.shape([(330, 290), (372, 118), (436, 112), (392, 292)], "#d5e8ef")
     c.blob([(200, 262), (164, 250), (150, 284), (196, 300)], dark)
     c.blob([(800, 262), (836, 250), (850, 284), (804, 300)], dark)
-    c.blob([(120, 420), (150, 320), (300, 284), (500, 276), (700, 284), (850, 320), (880, 420), (884, 600), (820, 650),
-            (500, 660), (180, 650), (116, 600)], paint)
+    c.blob(
+        [
+            (120, 420),
+            (150, 320),
+            (300, 284),
+            (500, 276),
+            (700, 284),
+            (850, 320),
+            (880, 420),
+            (884, 600),
+            (820, 650),
+            (500, 660),
+            (180, 650),
+            (116, 600),
+        ],
+        paint,
+    )
     c.blob([(170, 330), (300, 296), (500, 288), (700, 296), (830, 330), (700, 350), (500, 338), (300, 350)], light)
     for x in (214, 786):
         c.oval(x, 428, 72, 50, chrome)
@@ -164,8 +283,11 @@ def car(changed: bool, plain: bool, scale: float) -> Canvas:
         turn = -90 + 360 * i / petals
         a = math.radians(turn)
         c.oval(500 + 52 * math.cos(a), 470 + 52 * math.sin(a), 35, 20, "#f7b733", tilt=turn)
-        c.line([(500 + 26 * math.cos(a), 470 + 26 * math.sin(a)), (500 + 66 * math.cos(a), 470 + 66 * math.sin(a))],
-               "#d98a1f", 4)
+        c.line(
+            [(500 + 26 * math.cos(a), 470 + 26 * math.sin(a)), (500 + 66 * math.cos(a), 470 + 66 * math.sin(a))],
+            "#d98a1f",
+            4,
+        )
     c.oval(500, 470, 20, fill="#fff3d0")
     return c
 
@@ -182,8 +304,26 @@ def shoe(changed: bool, plain: bool, scale: float) -> Canvas:
         c.oval(500, 612, 400, 22, "#a87c55")
     navy, blue, pale, white = "#26355d", "#3c5488", "#e9edf5", "#fbfbf8"
     c.blob([(150, 240), (190, 190), (300, 200), (330, 250), (300, 310), (180, 330)], "#1b2645")
-    upper = smooth([(136, 520), (124, 400), (140, 270), (160, 214), (206, 250), (270, 262), (338, 226), (384, 232),
-                    (470, 310), (580, 372), (700, 402), (812, 436), (874, 500), (870, 540), (500, 552)], closed=True)
+    upper = smooth(
+        [
+            (136, 520),
+            (124, 400),
+            (140, 270),
+            (160, 214),
+            (206, 250),
+            (270, 262),
+            (338, 226),
+            (384, 232),
+            (470, 310),
+            (580, 372),
+            (700, 402),
+            (812, 436),
+            (874, 500),
+            (870, 540),
+            (500, 552),
+        ],
+        closed=True,
+    )
     c.shape(upper, navy)
     with c.inside(upper):
         c.blob([(700, 396), (800, 424), (900, 500), (880, 570), (700, 570), (670, 470)], blue)
@@ -198,11 +338,25 @@ def shoe(changed: bool, plain: bool, scale: float) -> Canvas:
     c.blob([(322, 236), (306, 176), (332, 152), (362, 168), (392, 226)], blue)
     waves = 4 if changed else 3
     for i in range(waves):
-        y = 496 - 42 * i - 8 * (4 - waves)
-        c.curve([(270 + 22 * i, y), (316 + 22 * i, y - 20), (362 + 22 * i, y), (408 + 22 * i, y - 20),
-                 (454 + 22 * i, y)], "#ff8a3d", 15)
-    c.blob([(110, 520), (160, 512), (500, 540), (800, 520), (880, 506), (900, 548), (872, 590), (500, 600), (140, 596),
-            (106, 562)], white)
+        x, y = 256 + 12 * i, 486 - 38 * i - 12 * (4 - waves)
+        c.curve([(x, y), (x + 40, y - 18), (x + 80, y), (x + 120, y - 18), (x + 160, y)], "#ff8a3d", 14)
+    c.blob(
+        [
+            (110, 520),
+            (160, 512),
+            (500, 540),
+            (800, 520),
+            (880, 506),
+            (900, 548),
+            (872, 590),
+            (500, 600),
+            (140, 596),
+            (106, 562),
+        ],
+        white,
+        "#d5d9e0",
+        3,
+    )
     c.blob([(118, 582), (500, 590), (880, 574), (860, 606), (500, 614), (146, 610)], "#ff8a3d")
     for x in range(180, 840, 66):
         c.line([(x, 556), (x + 26, 556)], "#ccd3de", 6)
@@ -213,12 +367,12 @@ def _cloth(c: Canvas, plain: bool, paint: Callable[[Canvas, Callable[[float, flo
     """A flag in the wind on its pole; `paint` gets the map from the unit square to the cloth."""
     if not plain:
         c.box(0, 0, 1000, 750, "#cfe5f4")
-        for x, y, s in ((700, 640, 1.2), (300, 690, 1.0), (900, 90, .9)):
+        for x, y, s in ((700, 640, 1.2), (300, 690, 1.0), (900, 90, 0.9)):
             for dx, dy, r in ((-70, 10, 42), (-20, -14, 58), (44, 0, 48), (90, 14, 34)):
-                c.oval(x + dx * s, y + dy * s, r * s, r * s * .72, "#eef6fb")
+                c.oval(x + dx * s, y + dy * s, r * s, r * s * 0.72, "#eef6fb")
 
     def at(u: float, v: float) -> Point:
-        return 150 + 760 * u, 96 + 470 * v + 26 * math.sin(u * 6.6) * (.35 + .65 * u)
+        return 150 + 760 * u, 96 + 470 * v + 26 * math.sin(u * 6.6) * (0.35 + 0.65 * u)
 
     paint(c, at)
     c.box(122, 50, 22, 690, "#8b8f96", radius=8)
@@ -251,7 +405,7 @@ def flag_stars(changed: bool, plain: bool, scale: float) -> Canvas:
 
     def paint(c: Canvas, at: Callable[[float, float], Point]) -> None:
         c.shape(_strip(at, 0, 1), "#6db1e2")
-        for u, v in ((.5, .2), (.5, .8), (.3, .5), (.7, .5)) + (((.5, .5),) if changed else ()):
+        for u, v in ((0.5, 0.2), (0.5, 0.8), (0.3, 0.5), (0.7, 0.5)) + (((0.5, 0.5),) if changed else ()):
             x, y = at(u, v)
             c.shape(star(x, y, 58, 23), "#ffffff")
         c.shape(_strip(at, 0, 1), edge="#5b93bb", width=3)
@@ -275,12 +429,55 @@ def _piece(c: Canvas, kind: str, x: float, y: float, white: bool) -> None:
         put(p((32, 84), (36, 70), (45, 62), (47, 46), (53, 46), (55, 62), (64, 70), (68, 84)))
         put(oval(x + 50, y + 37, 14, 14))
     elif kind == "R":
-        put(p((28, 84), (30, 72), (36, 66), (37, 40), (30, 34), (30, 18), (40, 18), (40, 25), (45, 25), (45, 18), (55, 18),
-              (55, 25), (60, 25), (60, 18), (70, 18), (70, 34), (63, 40), (64, 66), (70, 72), (72, 84)))
+        put(
+            p(
+                (28, 84),
+                (30, 72),
+                (36, 66),
+                (37, 40),
+                (30, 34),
+                (30, 18),
+                (40, 18),
+                (40, 25),
+                (45, 25),
+                (45, 18),
+                (55, 18),
+                (55, 25),
+                (60, 25),
+                (60, 18),
+                (70, 18),
+                (70, 34),
+                (63, 40),
+                (64, 66),
+                (70, 72),
+                (72, 84),
+            )
+        )
         c.line(p((37, 40), (63, 40)), mark, 3)
     elif kind == "N":
-        put(smooth(p((30, 84), (34, 68), (46, 54), (46, 47), (34, 53), (24, 58), (19, 49), (28, 36), (36, 25), (42, 14),
-                     (49, 20), (62, 26), (72, 46), (75, 66), (74, 84)), closed=True, steps=6))
+        put(
+            smooth(
+                p(
+                    (30, 84),
+                    (34, 68),
+                    (46, 54),
+                    (46, 47),
+                    (34, 53),
+                    (24, 58),
+                    (19, 49),
+                    (28, 36),
+                    (36, 25),
+                    (42, 14),
+                    (49, 20),
+                    (62, 26),
+                    (72, 46),
+                    (75, 66),
+                    (74, 84),
+                ),
+                closed=True,
+                steps=6,
+            )
+        )
         c.oval(x + 39, y + 34, 3.2, fill=mark)
         c.curve(p((52, 28), (62, 40), (66, 60)), mark, 2.6)
     elif kind == "B":
@@ -290,16 +487,48 @@ def _piece(c: Canvas, kind: str, x: float, y: float, white: bool) -> None:
         c.line(p((50, 34), (50, 50)), mark, 3)
         c.line(p((43, 42), (57, 42)), mark, 3)
     elif kind == "Q":
-        put(p((28, 84), (32, 68), (22, 32), (36, 52), (37, 24), (47, 50), (50, 20), (53, 50), (63, 24), (64, 52), (78, 32),
-              (68, 68), (72, 84)))
+        put(
+            p(
+                (28, 84),
+                (32, 68),
+                (22, 32),
+                (36, 52),
+                (37, 24),
+                (47, 50),
+                (50, 20),
+                (53, 50),
+                (63, 24),
+                (64, 52),
+                (78, 32),
+                (68, 68),
+                (72, 84),
+            )
+        )
         for a, b in ((22, 30), (37, 22), (50, 18), (63, 22), (78, 30)):
             put(oval(x + a, y + b, 4.6, 4.6))
         c.line(p((33, 70), (67, 70)), mark, 3)
     else:
         c.line(p((50, 8), (50, 28)), edge, 7)
         c.line(p((42, 16), (58, 16)), edge, 7)
-        put(smooth(p((50, 28), (58, 40), (72, 36), (80, 48), (74, 62), (66, 72), (34, 72), (26, 62), (20, 48), (28, 36),
-                     (42, 40)), closed=True, steps=6))
+        put(
+            smooth(
+                p(
+                    (50, 28),
+                    (58, 40),
+                    (72, 36),
+                    (80, 48),
+                    (74, 62),
+                    (66, 72),
+                    (34, 72),
+                    (26, 62),
+                    (20, 48),
+                    (28, 36),
+                    (42, 40),
+                ),
+                closed=True,
+                steps=6,
+            )
+        )
         put(p((30, 84), (34, 70), (66, 70), (70, 84)))
         c.line(p((50, 44), (50, 66)), mark, 3)
     c.box(x + 24, y + 82, 52, 9, fill, edge, 3.4, radius=4)
@@ -359,7 +588,7 @@ def ebbinghaus(changed: bool, plain: bool, scale: float) -> Canvas:
     c = Canvas(1000, 560, WHITE if plain else "#f4f1ea", scale)
     for x, disc, ring, size, count in ((300, 70 if changed else 54, 176, 72, 6), (740, 54, 100, 24, 10)):
         for i in range(count):
-            a = math.tau * (i + .5) / count
+            a = math.tau * (i + 0.5) / count
             c.oval(x + ring * math.cos(a), 280 + ring * math.sin(a), size, fill="#54708f")
         c.oval(x, 280, disc, fill="#ef7d3b")
     return c
@@ -379,7 +608,7 @@ def muller_lyer(changed: bool, plain: bool, scale: float) -> Canvas:
 def zollner(changed: bool, plain: bool, scale: float) -> Canvas:
     """Two parallel lines crossed by slanted strokes; changed, they converge."""
     c = Canvas(1000, 560, WHITE if plain else "#f4f1ea", scale)
-    for y, slope, lean in ((180, .07 if changed else 0, 1), (380, -.07 if changed else 0, -1)):
+    for y, slope, lean in ((180, 0.07 if changed else 0, 1), (380, -0.07 if changed else 0, -1)):
         c.line([(90, y - 410 * slope), (910, y + 410 * slope)], "#1f2a36", 8)
         for x in range(130, 900, 56):
             at = y + (x - 500) * slope
@@ -432,5 +661,3 @@ def titled(c: Canvas, title: str) -> Canvas:
     out.image.paste(c.image, (0, out.image.height - c.image.height))
     out.text(c.width / 2, band / 2, title, 50, "#1b1f24")
     return out
-
-

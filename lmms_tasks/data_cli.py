@@ -198,7 +198,7 @@ def _show(args: argparse.Namespace, reports: Sequence[Report]) -> int:
     else:
         for report in reports:
             print("\n".join(_lines(report)))
-        print(f"{faults} faults" if faults else "no faults")
+        print(f"{faults} fault{'s' if faults > 1 else ''}" if faults else "no faults")
     return int(bool(faults))
 
 

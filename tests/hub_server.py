@@ -1,4 +1,4 @@
-"""A small hub on loopback: serves folders laid out `<org>/<name>` to huggingface_hub, datasets and modelscope, with faults.
+"""A small hub on loopback, with faults: serves folders `<org>/<name>` to huggingface_hub, datasets and modelscope.
 
 In a test:
 
@@ -7,7 +7,8 @@ In a test:
         hub.fault(drop=1000, path=r"imgs\\.zip")  # cut the connection after 1,000 bytes of each matching answer
         environ = hub.environ(home)             # HF_ENDPOINT, HF_HOME, … for a child process
 
-As a script: `python hub_server.py FOLDER [--port N] [--fault status=503,times=2]…` prints its address and serves until killed.
+As a script, `python hub_server.py FOLDER [--port N] [--fault status=503,times=2]…` prints its address and serves until
+it is killed.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ class HubServer:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()
 
@@ -117,7 +120,8 @@ class HubServer:
         clean = {
             key: value
             for key, value in os.environ.items()
-            if not key.startswith(("HF_", "LMMS_TASKS_", "HUGGING", "MODELSCOPE")) and not key.lower().endswith("_proxy")
+            if not key.startswith(("HF_", "LMMS_TASKS_", "HUGGING", "MODELSCOPE"))
+            and not key.lower().endswith("_proxy")
         }
         clean |= {
             "HF_ENDPOINT": self.url,
@@ -245,7 +249,9 @@ class _Handler(BaseHTTPRequestHandler):
         for path in sorted(top.rglob("*") if recursive else top.iterdir()):
             name = path.relative_to(folder).as_posix()
             if path.is_dir():
-                entries.append({"type": "directory", "oid": hashlib.sha1(name.encode()).hexdigest(), "size": 0, "path": name})
+                entries.append(
+                    {"type": "directory", "oid": hashlib.sha1(name.encode()).hexdigest(), "size": 0, "path": name}
+                )
                 continue
             data = self._body(path)
             sha1, sha256 = self._digests(path, data)
@@ -339,7 +345,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Serve a folder as a hub on loopback.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--fault", action="append", default=[], help="e.g. status=503,times=2 or path=imgs.zip,drop=1000")
+    parser.add_argument(
+        "--fault", action="append", default=[], help="e.g. status=503,times=2 or path=imgs.zip,drop=1000"
+    )
     given = parser.parse_args()
     with HubServer(given.folder, given.port) as hub:
         for fault in given.fault:

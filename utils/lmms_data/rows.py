@@ -217,8 +217,13 @@ def _check_images(rows: list[dict[str, Any]], spec: Benchmark, folder: Path) -> 
 def _dataset(rows: list[dict[str, Any]], spec: Benchmark) -> Dataset:
     from datasets import Dataset
 
-    columns = [column for column in (*spec.columns, spec.images, *spec.optional) if column and column in rows[0]]
-    return Dataset.from_dict({column: [row.get(column) for row in rows] for column in dict.fromkeys(columns)})
+    return Dataset.from_dict({column: [row.get(column) for row in rows] for column in kept(spec, rows[0])})
+
+
+def kept(spec: Benchmark, found: Iterable[str]) -> list[str]:
+    """Those of the columns found that a benchmark's rows are loaded with; others may come and go without notice."""
+    there = set(found)
+    return [column for column in dict.fromkeys((*spec.columns, spec.images, *spec.optional)) if column in there]
 
 
 def _parquet(spec: Benchmark, part: Subset, paths: list[Path], source: Source) -> Dataset:
@@ -244,6 +249,7 @@ def _parquet(spec: Benchmark, part: Subset, paths: list[Path], source: Source) -
             "see that HF_DATASETS_CACHE is a folder that you may write and that has room",
         ) from error
     assert isinstance(loaded, datasets.Dataset)
+    loaded = loaded.select_columns(kept(spec, loaded.column_names))
     if spec.images and spec.columns.get(spec.images) == "image":
         loaded = loaded.cast_column(spec.images, datasets.Image(decode=False))
     _check_parquet(loaded, spec, part, str(paths[0]))
@@ -288,15 +294,19 @@ def _size(value: Mapping[str, bytes]) -> int:
 
 def _sized(rows: Any) -> Iterable[Mapping[str, Any]]:
     """The rows of a dataset, with the size of an image in place of the image."""
+    return sized(rows.with_format("arrow")[:])
+
+
+def sized(table: Any) -> Iterable[Mapping[str, Any]]:
+    """The rows of an Arrow table or batch, with the size of an image in place of the image."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = rows.with_format("arrow")[:]
     columns = []
     for column in table.columns:
         kind = column.type
         if pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0:
             column = pc.binary_length(pc.struct_field(column, "bytes"))
         columns.append(column.to_pylist())
-    names = table.column_names
+    names = table.schema.names
     return (dict(zip(names, cells)) for cells in zip(*columns))  # noqa: B905 - columns of one table

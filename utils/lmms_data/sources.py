@@ -2,8 +2,8 @@
 
 `LMMS_TASKS_DATA` chooses: unset or `hub` for the Hugging Face hub, `modelscope`, `sample` for the data embedded in the
 package, anything else is a folder. `LMMS_TASKS_REVISION` pins commits of the repositories
-(`slake=3f2a…,medxpertqa=91c0…`), and `LMMS_TASKS_REVISION_SLAKE` that of one. Nothing here downloads or imports anything
-heavy.
+(`slake=3f2a…,medxpertqa=91c0…`), and `LMMS_TASKS_REVISION_SLAKE` that of one. Nothing here downloads, or imports
+anything heavy.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _NAMED = ("hub", "modelscope", "sample")
 class Source:
     """Where a benchmark's files come from.
 
-    `kind` is hub, modelscope, folder or sample; `repo` the repository's id there; `revision` the commit or branch that is
-    asked for, or that names a cache snapshot, else None; `folder` the local copy, None for a repository on a server.
+    `kind` is hub, modelscope, folder or sample; `repo` the repository's id there; `revision` the commit or branch that
+    is asked for, or that names a cache snapshot, else None; `folder` the local copy, None for a repository on a server.
     """
 
     benchmark: str

@@ -9,7 +9,7 @@ from pathlib import Path
 # Some package of lmms-eval's installs a top-level `tests`: the folder above is the only name that is ours.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from parity.run import OURS, main  # noqa: E402
+from parity.run import OURS, main
 
 parser = argparse.ArgumentParser(prog="python tests/parity", description=main.__doc__)
 parser.add_argument("--count", type=int, default=100_000, help="inputs a benchmark (default: %(default)s)")

@@ -44,8 +44,8 @@ PROSE = (
 SPACES = ("", "", "", " ", "\n", "\t", "\u3000", "\u00a0", "\u2009", "\x1f", "\v", "\u200b", "\r", "\u2029", "\u180e")
 SIGNS = ("", "", "", "", "-", "+", "−", "~", "#", "0", "00", "1", "a")
 YES_NO = (
-    "yes", "no", "Yes", "No", "YES", "nO", "ＹＥＳ", "是", "否", "不是", "true", "yess", "no.", "yes/no", "Yes!", "{Yes}",
-    "none", "n\u200bo", "yeſ", "NO\u0307",
+    "yes", "no", "Yes", "No", "YES", "nO", "ＹＥＳ", "是", "否", "不是", "true", "yess", "no.", "yes/no", "Yes!",
+    "{Yes}", "none", "n\u200bo", "yeſ", "NO\u0307",
 )  # fmt: skip
 
 

@@ -20,11 +20,12 @@ Item = tuple[Any, ...]
 
 SLAKE_ANSWERS = {
     "en": (
-        "Yes", "No", "MRI", "X-Ray", "Transverse  Plane", "Lung, Spinal Cord", "2", "Vitamin A", "T2", "Left Lung", "White",
-        "Pneumonia",
+        "Yes", "No", "MRI", "X-Ray", "Transverse  Plane", "Lung, Spinal Cord", "2", "Vitamin A", "T2", "Left Lung",
+        "White", "Pneumonia",
     ),
     "zh": (
-        "包含", "不包含", "是的", "不是", "没有", "X-Ray", "CT", "两个", "肺, 脊髓", "右肺", "黑色", "横断面", "2", "可以", "不可以",
+        "包含", "不包含", "是的", "不是", "没有", "X-Ray", "CT", "两个", "肺, 脊髓", "右肺", "黑色",
+        "横断面", "2", "可以", "不可以",
     ),
 }  # fmt: skip
 OPTIONS = (
@@ -32,8 +33,9 @@ OPTIONS = (
     "Figure C", "Both A and B", "Esophageal spasm", "None of the above",
 )  # fmt: skip
 TRUTHS = (
-    ("4", "5"), ("5", "4"), ("3", "2"), ("31", "32"), ("23", "24"), ("10", "9"), ("Yes", "No"), ("No", "Yes"), ("4", None),
-    ("Yes", None), (4, 5), ("{Yes}", "{No}"), ("13", None), ("11", "1"), ("a zebra", "a horse"),
+    ("4", "5"), ("5", "4"), ("3", "2"), ("31", "32"), ("23", "24"), ("10", "9"), ("Yes", "No"), ("No", "Yes"),
+    ("4", None), ("Yes", None), (4, 5), ("{Yes}", "{No}"), ("13", None), ("11", "1"), ("a zebra", "a horse"),
+    ("45", "4 or 5"),
 )  # fmt: skip
 
 

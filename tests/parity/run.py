@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from lmms_scoring import medxpertqa, slake, vlms_are_biased
@@ -75,9 +74,7 @@ class Oracle:
     def __enter__(self) -> Oracle:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _line(self) -> Any:
@@ -98,7 +95,7 @@ def _medxpertqa(item: inputs.Item) -> Any:
 
 def _vlms_are_biased(item: inputs.Item) -> Any:
     bias = vlms_are_biased.official_bias(*item)
-    return [int(vlms_are_biased.official_acc(item[0], item[1])), None if bias is None else int(bias)]
+    return [int(vlms_are_biased.official_acc(*item)), None if bias is None else int(bias)]
 
 
 OURS: dict[str, Callable[[inputs.Item], Any]] = {
@@ -176,7 +173,7 @@ def report(comparison: Comparison, seconds: float) -> str:
         f"{comparison.differences:>4,} differences  ({comparison.agreed_right:,} read or right in both; {seconds:.0f} s)"
     )
     shown = [
-        f"    {ascii(item)[:400]}\n      ours {mine!r}, reference {other!r}" for item, mine, other in comparison.shown
+        f"    {ascii(item)[:400]}\n      ours {mine!r}, theirs {other!r}" for item, mine, other in comparison.shown
     ]
     return "\n".join((head, *shown))
 

@@ -19,18 +19,18 @@ from lmms_scoring.reply import clean, is_placeholder, refuses, stated, to_text, 
 _SHOWN = 100
 
 
-def official_acc(reply: object, ground_truth: object) -> float:
+def official_acc(reply: object, ground_truth: object, expected_bias: object | None = None) -> float:
     """1.0 where the official rule finds the ground truth in the reply, else 0.0.
 
-    Both are stripped, lower-cased, freed of braces at their ends and compared; where they differ and the reply does not
-    equal the expected bias either, their digits are joined and compared.
+    Both are stripped, lower-cased, freed of braces at their ends and compared; where they differ, and the reply does
+    not equal the expected bias either, their digits are joined and compared.
 
     Source: lmms-eval 0.7.3, `tasks/vlms_are_biased`, metric `accuracy`; EvalScope 1.14.1, `score_answer`.
 
     >>> official_acc("{4}", "4"), official_acc("4 legs, not 5", "4"), official_acc("2 or 3", "23")
     (1.0, 0.0, 1.0)
     """
-    return _official(reply, ground_truth, None)[0]
+    return _official(reply, ground_truth, expected_bias)[0]
 
 
 def official_bias(reply: object, ground_truth: object, expected_bias: object | None) -> float | None:
@@ -341,19 +341,19 @@ _FILLERS = ("the", "its", "a", "an", "just", "only", "simply", "exactly", "merel
 _FILLER = rf"(?:{_any(*_FILLERS)}\s+){{0,4}}"
 _NEGATIONS = (
     r"\bnot", "n't", r"\brather than", r"\binstead of", r"\bunlike", r"\bcompared (?:to|with)", r"\bversus", r"\bvs\.?",
-    r"\bneither", r"\bnor", "不是", "并非", "而非", "没有",
+    r"\bnever", r"\bneither", r"\bnor", "不是", "并非", "而非", "没有",
 )  # fmt: skip
 _NEGATED_VERBS = ("have", "has", "having", "be", "see", "show")
 _NEGATED = _pattern(rf"{_any(*_NEGATIONS)}\s{{0,3}}(?:{_any(*_NEGATED_VERBS)}\s+)?{_FILLER}\Z")
 _BOUNDS = (
-    r"\bmore than", r"\bfewer than", r"\bless than", r"\bother than", r"\bat least", r"\bat most", r"\bup to", r"\bover",
-    r"\bunder", "超过", "至少", "最多", "不到",
+    r"\bmore than", r"\bfewer than", r"\bless than", r"\bother than", r"\bat least", r"\bat most", r"\bup to",
+    r"\bover", r"\bunder", "超过", "至少", "最多", "不到",
 )  # fmt: skip
 _BOUND_BEFORE = _pattern(rf"{_any(*_BOUNDS)}\s{{0,3}}{_FILLER}\Z")
-_BOUND_AFTER = _pattern(r"\s{0,2}(?:or (?:more|fewer|less)\b|\+(?!\s?\d)|以上|以下)")
+_BOUND_AFTER = _pattern(r"\s{0,2}[个条]?(?:or (?:more|fewer|less)\b|\+(?!\s?\d)|以上|以下)")
 _USUALLY_WORDS = (
-    rf"{_USUAL}(?:ly)?", "usually", "normally", "typically", "traditionally", "generally", "originally", "should", "would",
-    "supposed",
+    rf"{_USUAL}(?:ly)?", "usually", "normally", "typically", "traditionally", "generally", "originally", "should",
+    "would", "supposed",
 )  # fmt: skip
 _USUALLY = _pattern(rf"\b{_any(*_USUALLY_WORDS)}\b|通常|一般|正常|本来|应该")
 _SPOTS = (
@@ -361,31 +361,33 @@ _SPOTS = (
     "sides?",
 )  # fmt: skip
 _PART_WORDS = (
-    "more", "extra", "additional", "other", "missing", "hidden", "front", "back", "rear", "hind", "upper", "lower", "inner",
-    "outer", "left", "right",
+    "more", "extra", "additional", "other", "missing", "hidden", "front", "back", "rear", "hind", "upper", "lower",
+    "inner", "outer", "left", "right",
 )  # fmt: skip
 _IN_SPOT = (
     rf"(?:in|at|on|to|from|near) (?:the |its |their )?{_any(*_SPOTS)}(?: (?:side|half|row))?"
     r"(?: of (?:the|its) (?:animal|body|image|picture))?"
 )
-_EACH = r"(?:on|for|per|in) (?:each|either|one|both|every)(?: \w+)?|each"
+_EACH = r"(?:on|for|in) (?:each|either|both|every)(?: \w+)?|per \w+|each"
 _PART = _pattern(
     rf"\s{{0,2}}{_any(*_PART_WORDS)}\b|\s{{0,2}}(?:\w+\s){{0,3}}?of (?:them|which|these|those)\b"
     rf"|\s{{0,2}}(?:\w+\s){{0,3}}?(?:{_IN_SPOT}|{_EACH})(?=\s?(?:[,.;:!?)&]|and\b|plus\b|\Z))"
 )
 _PART_BEFORE = _pattern(
-    r"(?:前|后|左|右|上|下)(?:面|边|侧|腿)?(?:各)?(?:有)?\Z|\b(?:front|back|rear|hind|left|right)(?: \w{1,12})?:\s{0,2}\Z"
+    r"(?:前|后|左|右|上|下)(?:面|边|侧|腿)?(?:各)?(?:有)?\Z"
+    r"|\b(?:front|back|rear|hind|left|right)(?: \w{1,12})?:\s{0,2}\Z"
 )
 _ASIDE = _pattern(r"\((?!\s?(?:or|maybe|perhaps|possibly)\b)[^()]{0,60}\Z")
 _LABELS = (
-    "image", "picture", "figure", r"fig\.?", "row", "column", "step", "leg", "option", "question", "part", "cell", "stripe",
-    "star", "line",
+    "image", "picture", "figure", r"fig\.?", "row", "column", "step", "leg", "option", "question", "part", "cell",
+    "stripe", "star", "line",
 )  # fmt: skip
-_LABEL = _pattern(rf"\b{_any(*_LABELS)}\s?#?\Z")
+# `In this image 5 legs are visible` counts; `image 5` names.
+_LABEL = _pattern(rf"(?<!this )(?<!the )\b{_any(*_LABELS)}\s?#?\Z")
 _ENUMERATED = re.compile(r"[.)]\s+\S")
 _SUMS = (
-    "total(?:s|ing|ling)?(?: number)?", "in all", "altogether", "overall", "in total", "therefore", "thus", "hence", "so",
-    "making", "makes?", "giving", "equals?", "finally",
+    "total(?:s|ing|ling)?(?: number)?", "in all", "altogether", "overall", "in total", "therefore", "thus", "hence",
+    "so", "making", "makes?", "giving", "equals?", "finally",
 )  # fmt: skip
 _SUMS_ZH = ("一共", "总共", "共", "合计", "总计", "总数", "所以", "因此")
 _SUMS_UP = _pattern(
@@ -394,7 +396,7 @@ _SUMS_UP = _pattern(
 _SUMMED_UP = _pattern(r"\s{0,2}(?:[^\W\d]+\s){0,4}?(?:in total|altogether|in all|overall|total)\b")
 _BETWEEN = ("or", "to", "maybe", "possibly", "perhaps")
 _ALTERNATIVE = _pattern(
-    rf"\s{{0,2}}(?:[^\W\d]+\s){{0,2}}?{_any(*_BETWEEN)}(?:\s[^\W\d]+){{0,2}}\s{{0,2}}\Z|\s?[-~/]\s?\Z|(?:或者?|到|至)\Z"
+    rf"\s{{0,2}}\(?(?:[^\W\d]+\s){{0,2}}?{_any(*_BETWEEN)}(?:\s[^\W\d]+){{0,2}}\s{{0,2}}\Z|\s?[-~/]\s?\Z|(?:或者?|到|至)\Z"
 )
 _NAMED_MANY = 200
 
@@ -442,6 +444,7 @@ def _is_whole(text: str, number: Number) -> bool:
         len(rest) <= 2
         and all(word.isalpha() and len(word) <= 12 for word in rest)
         and not _PART.match(text, number.end)
+        and not _BOUND_AFTER.match(text, number.end)
     )
 
 
@@ -459,7 +462,6 @@ def _mentions(text: str, numbers: list[Number]) -> list[_Mention]:
     mentions = []
     at = 0
     previous = 0
-    alternatives = _alternatives(text, numbers)
     for number in numbers:
         while at < len(cuts) and cuts[at][1] <= number.start:
             at += 1
@@ -481,10 +483,11 @@ def _mentions(text: str, numbers: list[Number]) -> list[_Mention]:
             usual = bool(_USUALLY.search(text[max(begin, number.start - 120) : number.start]))
             sums_up = bool(_SUMS_UP.search(before) or _SUMMED_UP.match(text, number.end))
             aside = bool(_ASIDE.search(before))
-            mentions.append(_Mention(number, usual, sums_up, number in alternatives, aside))
+            mentions.append(_Mention(number, usual, sums_up, False, aside))
         elif _is_enumeration(text, number, previous):
             previous = int(number.value or 0)
-    return mentions
+    alternatives = _alternatives(text, [mention.number for mention in mentions])
+    return [mention._replace(alternative=mention.number in alternatives) for mention in mentions]
 
 
 def _alternatives(text: str, numbers: list[Number]) -> set[Number]:

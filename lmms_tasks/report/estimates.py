@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from lmms_scoring import statistics
 from lmms_tasks.report.runs import Sample
 
 
@@ -28,7 +30,11 @@ Score = Callable[[Sample], "float | None"]
 
 
 def share(samples: Iterable[Sample], score: Score) -> Estimate | None:
-    """The mean of the scores that are not None, with the interval from the clustered standard error; None without any."""
+    """The mean of the scores that are not None, with its interval; None without any.
+
+    The interval is that of the clustered standard error, cut to 0 to 1. Where all scores are equal that error is 0 and
+    says nothing: Wilson's interval stands in, with the clusters as its independent units.
+    """
     values: list[float] = []
     clusters: list[str] = []
     for sample in samples:
@@ -38,62 +44,44 @@ def share(samples: Iterable[Sample], score: Score) -> Estimate | None:
             clusters.append(sample.cluster)
     if not values:
         return None
-    value = sum(values) / len(values)
+    value = math.fsum(values) / len(values)
     units = len(set(clusters))
-    error = clustered_error(values, clusters)
-    if error is None:
-        return Estimate(value, None, None, len(values), units)
-    low, high = max(0.0, value - Z * error), min(1.0, value + Z * error)
-    return Estimate(value, low, high, len(values), units)
+    return Estimate(value, *_ends(values, clusters, units), len(values), units)
 
 
-Z = 1.959963984540054
-
-
-def clustered_error(values: Sequence[float], clusters: Sequence[str]) -> float | None:
-    """The standard error of the mean where samples of one cluster are not independent; None for fewer than two clusters."""
-    mean = sum(values) / len(values)
-    sums: dict[str, float] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        sums[cluster] = sums.get(cluster, 0.0) + value - mean
-    units = len(sums)
+def _ends(values: Sequence[float], clusters: Sequence[str], units: int) -> tuple[float | None, float | None]:
     if units < 2:
-        return None
-    return float((sum(total * total for total in sums.values()) * units / (units - 1)) ** 0.5 / len(values))
+        return None, None
+    if min(values) == max(values) and values[0] in (0.0, 1.0):
+        ends = statistics.wilson(int(values[0]) * units, units)
+        assert ends is not None
+        return ends
+    found = statistics.mean_interval(values, clusters)
+    assert found is not None
+    return max(0.0, found.low), min(1.0, found.high)
 
 
-def topic_mean(samples: Iterable[Sample], score: Score, *, seed: int = 0, draws: int = 2000) -> Estimate | None:
-    """The unweighted mean of the topics' means, its interval from a bootstrap over the clusters of each topic."""
-    import numpy as np
+def topic_mean(samples: Iterable[Sample], score: Score) -> Estimate | None:
+    """The unweighted mean of the topics' means, its interval from a seeded bootstrap over the objects of each topic.
 
-    topics: dict[str, dict[str, list[float]]] = {}
-    n = 0
+    No interval where a topic has a single object, whose error cannot be known.
+    """
+    found: list[tuple[str, str, float]] = []
     for sample in samples:
         value = score(sample)
         if value is not None:
-            n += 1
-            unit = topics.setdefault(str(sample.slices.get("topic")), {}).setdefault(sample.cluster, [0.0, 0.0])
-            unit[0] += value
-            unit[1] += 1
-    if not topics:
+            found.append((str(sample.slices.get("topic")), sample.cluster, value))
+    if not found:
         return None
-    random = np.random.default_rng(seed)
-    means: list[float] = []
-    drawn = np.zeros(draws)
-    certain = True
-    for units in topics.values():
-        table = np.array(list(units.values()))
-        means.append(float(table[:, 0].sum() / table[:, 1].sum()))
-        certain &= len(table) > 1
-        weights = random.multinomial(len(table), np.full(len(table), 1 / len(table)), size=draws)
-        totals = weights @ table
-        drawn += totals[:, 0] / totals[:, 1]
-    value = sum(means) / len(means)
-    clusters = sum(len(units) for units in topics.values())
-    if not certain:
-        return Estimate(value, None, None, n, clusters)
-    low, high = (float(q) for q in np.quantile(drawn / len(topics), [0.025, 0.975]))
-    return Estimate(value, low, high, n, clusters)
+    objects: dict[str, set[str]] = {}
+    for topic, cluster, _ in found:
+        objects.setdefault(topic, set()).add(cluster)
+    mean = statistics.macro_mean(found)
+    assert mean is not None
+    clusters = sum(map(len, objects.values()))
+    if min(map(len, objects.values())) < 2:
+        return Estimate(mean.value, None, None, len(found), clusters)
+    return Estimate(mean.value, mean.low, mean.high, len(found), clusters)
 
 
 def acc(sample: Sample) -> float | None:

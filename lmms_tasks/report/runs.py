@@ -15,7 +15,7 @@ _RESULTS = re.compile(r"(?P<date>.+)_results\.json")
 _SAMPLES = re.compile(r"(?P<date>.+?)_samples_(?P<task>.+)\.jsonl")
 _SUBSET = re.compile(r"Subset\((?P<benchmark>\w+), (?P<subset>\w+)\)")
 _KNOWN = {"doc_id", "target", "resps", "filtered_resps", "token_counts", "doc_hash", "input", "input_media", "acc"}
-_BENCHMARKS = ("slake", "medxpertqa", "vlms_are_biased")
+BENCHMARKS = ("slake", "medxpertqa", "vlms_are_biased")
 
 
 class RunError(ValueError):
@@ -116,12 +116,17 @@ class Run:
         children = children if isinstance(children, dict) else {}
 
         def leaves(name: str, above: tuple[str, ...] = ()) -> list[str]:
-            below = children.get(name) or []
+            below = children.get(name)
+            below = below if isinstance(below, list) else []
             if name in above or not below:
                 return [name] if name in self.tasks and self.tasks[name].samples else []
             return [leaf for child in below if isinstance(child, str) for leaf in leaves(child, (*above, name))]
 
-        found = {name: list(dict.fromkeys(leaves(name))) for name, below in children.items() if below}
+        found = {
+            name: list(dict.fromkeys(leaves(name)))
+            for name, below in children.items()
+            if isinstance(below, list) and below and benchmark_of(name)
+        }
         return {name: members for name, members in found.items() if members}
 
     def samples(self, tasks: Iterable[str]) -> list[Sample]:
@@ -144,7 +149,7 @@ class Run:
 
 def benchmark_of(task: str) -> str:
     """The benchmark that a task's name begins with, else an empty string."""
-    return next((name for name in _BENCHMARKS if task == name or task.startswith(name + "_")), "")
+    return next((name for name in BENCHMARKS if task == name or task.startswith(name + "_")), "")
 
 
 def find(path: str | Path) -> list[Files]:

@@ -9,7 +9,7 @@ from typing import Any
 from lmms_scoring.vlms_are_biased import TOPICS
 from lmms_tasks.report import estimates
 from lmms_tasks.report.estimates import Estimate
-from lmms_tasks.report.runs import Run, Sample
+from lmms_tasks.report.runs import BENCHMARKS, Run, Sample, benchmark_of
 
 OUTCOMES = ("correct", "biased", "other", "unreadable")
 #: Slices that a benchmark is broken down by: title and the slice of the record.
@@ -108,7 +108,7 @@ def _tree(runs: Sequence[Run]) -> list[tuple[str, int]]:
 
     tops = [name for name in children if name not in members]
     leaves = dict.fromkeys(name for run in runs for name in run.tasks)
-    for name in (*tops, *leaves):
+    for name in sorted(dict.fromkeys((*tops, *leaves)), key=lambda name: BENCHMARKS.index(benchmark_of(name))):
         add(name, 0)
     return order
 
@@ -141,9 +141,7 @@ def run_reported(run: Run, name: str, metric: str) -> Estimate | None:
     rows = run.tasks[name].effective or 0 if name in run.tasks else 0
     if error is None:
         return Estimate(value, None, None, rows, 0, from_log=False)
-    return Estimate(
-        value, max(0.0, value - estimates.Z * error), min(1.0, value + estimates.Z * error), rows, 0, from_log=False
-    )
+    return Estimate(value, max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error), rows, 0, from_log=False)
 
 
 def by(

@@ -1,0 +1,168 @@
+"""Charts as inline SVG whose colours are the page's own CSS variables, so that light, dark and print need one drawing."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lmms_tasks.report.estimates import Estimate
+from lmms_tasks.report.tables import OUTCOMES, Table
+
+#: Colours that stand in the drawing for CSS variables; none of them is seen.
+_INK, _SOFT, _GRID, _PAPER = "#010101", "#020202", "#030303", "#040404"
+_OUTCOME_INKS = {"correct": "#050501", "biased": "#050502", "other": "#050503", "unreadable": "#050504"}
+RUN_COLOURS = 8
+_RUN_INKS = [f"#0606{index:02x}" for index in range(RUN_COLOURS)]
+_VARIABLES = {
+    _INK: "ink",
+    _SOFT: "soft",
+    _GRID: "grid",
+    _PAPER: "paper",
+    **{ink: outcome for outcome, ink in _OUTCOME_INKS.items()},
+    **{ink: f"run{index}" for index, ink in enumerate(_RUN_INKS)},
+}
+_ROW = 0.27
+_WIDTH = 6.4
+
+
+class ChartsMissing(ImportError):
+    """matplotlib is not installed."""
+
+
+def _axes(height: float, width: float = _WIDTH) -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ChartsMissing('charts need matplotlib: pip install "lmms-tasks[report]"') from error
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_subplot()
+    figure.patch.set_alpha(0)
+    axes.patch.set_alpha(0)
+    for side in ("top", "right", "left", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(length=0, colors=_SOFT, labelsize=9)
+    axes.set_axisbelow(True)
+    axes.grid(axis="x", color=_GRID, linewidth=0.8)
+    return figure, axes
+
+
+def dots(table: Table, runs: Sequence[str], *, label: str, value: str = "acc", ring: str = "acc_flexible") -> str:
+    """Each row's value with its interval as a dot on a scale from 0 to 100 %, and a ring at its flexible reading."""
+    titles = [*table.labels, *table.columns]
+    place = {title: titles.index(title) for title in (label, "run", value, ring)}
+    names = list(dict.fromkeys(str(row[place[label]]) for row in table.rows))
+    depth = {str(row[place[label]]): depth for row, depth in zip(table.rows, table.depths, strict=False)}
+    step = 1.0 if len(runs) == 1 else max(1.0, 0.42 * len(runs) + 0.5)
+    figure, axes = _axes(_ROW * step * len(names) + 0.75)
+    for row in table.rows:
+        estimate, flexible = row[place[value]], row[place[ring]]
+        if not isinstance(estimate, Estimate):
+            continue
+        run = runs.index(row[place["run"]])
+        inside = 0 if len(runs) == 1 else (run - (len(runs) - 1) / 2) * 0.42
+        y = names.index(str(row[place[label]])) * step + inside
+        ink = _RUN_INKS[run % RUN_COLOURS]
+        if estimate.low is not None and estimate.high is not None:
+            axes.plot([100 * estimate.low, 100 * estimate.high], [y, y], color=ink, linewidth=2, solid_capstyle="round")
+        if isinstance(flexible, Estimate):
+            axes.plot([100 * flexible.value], [y], "o", markersize=7.5, markeredgecolor=ink, markerfacecolor=_PAPER,
+                      markeredgewidth=1.4)  # fmt: skip
+        axes.plot([100 * estimate.value], [y], "o", markersize=4.6, color=ink)
+    axes.set_xlim(-2, 102)
+    axes.set_ylim(len(names) * step - step / 2, -step / 2)
+    axes.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
+    axes.set_yticks([index * step for index in range(len(names))])
+    _names(axes, ["   " * depth.get(name, 0) + _short(name) for name in names])
+    if any(depth.values()):
+        for index in range(1, len(names)):
+            if depth.get(names[index]) == 0:
+                axes.axhline(index * step - step / 2, color=_GRID, linewidth=0.8)
+    return _svg(figure, f"{table.title}: acc with its 95 % interval as dot and line, acc_flexible as ring")
+
+
+def outcomes(table: Table, run: str) -> str:
+    """A stacked bar a topic: shares of correct, biased, other and unreadable replies."""
+    rows = [row for row in table.rows if row[1] == run]
+    figure, axes = _axes(0.36 * len(rows) + 0.75)
+    for y, row in enumerate(rows):
+        left = 0.0
+        total = row[2]
+        for outcome, count in zip(OUTCOMES, row[3:], strict=True):
+            width = 100 * count / total
+            if count:
+                axes.barh(y, width, left=left, height=0.66, color=_OUTCOME_INKS[outcome], edgecolor=_PAPER, linewidth=0.8)
+                if width >= 7:
+                    axes.text(left + width / 2, y, f"{width:.0f}", ha="center", va="center", fontsize=8.5,
+                              color=_INK if outcome == "unreadable" else _PAPER, parse_math=False)  # fmt: skip
+            left += width
+    axes.set_xlim(0, 100)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
+    axes.set_yticks(range(len(rows)))
+    _names(axes, [str(row[0]) for row in rows])
+    return _svg(figure, f"{run}: outcomes of the replies to main, by topic")
+
+
+def letters(table: Table, run: str) -> str:
+    """Two bars a letter: how often it is right, and how often it was chosen."""
+    rows = [row for row in table.rows if row[1] == run]
+    figure, axes = _axes(2.5)
+    axes.grid(axis="x", visible=False)
+    axes.grid(axis="y", color=_GRID, linewidth=0.8)
+    for x, row in enumerate(rows):
+        axes.bar(x - 0.19, row[2], width=0.36, color=_OUTCOME_INKS["unreadable"], edgecolor="none")
+        axes.bar(x + 0.19, row[3], width=0.36, color=_RUN_INKS[0], edgecolor="none")
+    axes.set_xticks(range(len(rows)))
+    axes.set_xticklabels(["none" if row[0] == "none read" else str(row[0]) for row in rows], color=_INK)
+    axes.yaxis.get_major_locator().set_params(integer=True, nbins=5)
+    return _svg(figure, f"{table.title}: how often each letter is right, and how often it was chosen")
+
+
+def _names(axes: Any, names: Sequence[str]) -> None:
+    axes.set_yticklabels(list(names), color=_INK)
+    for text in axes.get_yticklabels():
+        # A name from the data may hold dollar signs, which would start a formula.
+        text.set_parse_math(False)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 44 else name[:43] + "…"
+
+
+_NUMBERED = re.compile(r' id="(?:figure|axes|patch|line2d|text|matplotlib\.axis|xtick|ytick|PathCollection)_\d+"')
+_PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+_SIZE = re.compile(r'<svg [^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>', re.DOTALL)
+
+
+def _svg(figure: Any, description: str) -> str:
+    import matplotlib
+
+    out = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "lmms-tasks"}):
+        figure.savefig(
+            out, format="svg", bbox_inches="tight", pad_inches=0.06, transparent=True,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )  # fmt: skip
+    drawing = _METADATA.sub("", _PROLOGUE.sub("", out.getvalue()))
+    drawing = _NUMBERED.sub("", drawing)
+    for ink, variable in _VARIABLES.items():
+        drawing = drawing.replace(ink, f"var(--{variable})")
+    size = _SIZE.search(drawing)
+    assert size is not None
+    escaped = _escape(description)
+    head = (
+        f'<svg class="chart" viewBox="0 0 {size[1]} {size[2]}" style="width: {float(size[1]) * 4 / 3:.0f}px" role="img" '
+        f'aria-label="{escaped}" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+        f"<title>{escaped}</title>"
+    )
+    return head + drawing[size.end() :]
+
+
+_ESCAPES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+
+
+def _escape(text: str) -> str:
+    return "".join(_ESCAPES.get(character, character) for character in text)

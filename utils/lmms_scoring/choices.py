@@ -66,8 +66,8 @@ CHOICES = (
         r"\b(?:i|we)(?:'d|'ll|'m| would| will| shall| must| should| am| are)?(?: \w{2,10}ly)? \Z",
     ),
     (
-        ("correct ", "right ", "best ", "final ", "most ", "chosen ", "selected "),
-        r"\b(?:correct|right|best|final|most \w{3,15}|chosen|selected) (?:answer |multiple-choice )?"
+        ("correct ", "right ", "best ", "final ", "my ", "most ", "chosen ", "selected "),
+        r"\b(?:correct|right|best|final|my|most \w{3,15}|chosen|selected) (?:answer |multiple-choice )?"
         r"(?:option|choice|letter|answer|selection)s?(?: [^.:;!?\n]{0,60}?)?(?: is| are| would be|:)",
         "",
     ),
@@ -115,7 +115,8 @@ _FORCED = re.compile(
 #: What takes a label back right after it: "B is unlikely", "A: incorrect".
 REJECTED = re.compile(
     r"[\s:.,(-]{0,4}(?:(?:is|are|was|would be|seems|being|option|because it is) )?"
-    r"(?:not\b|n't\b|unlikely|incorrect|wrong|false|less likely|ruled out|excluded|improbable|eliminated|不|排除|错误)",
+    r"(?:not\b(?!\s{1,3}(?:option )?[\[(]?[A-Z]\b)|(?:is|are|was)n't\b|"
+    r"unlikely|incorrect|wrong|false|less likely|ruled out|excluded|improbable|eliminated|不|排除|错误)",
     re.IGNORECASE,
 )
 
@@ -123,16 +124,18 @@ REJECTED = re.compile(
 FILLERS = re.compile(
     r"(?:[\s:=>#-]|(?:the|is|are|be|option|options|choice|choices|answer|letter|letters|labell?ed|statement|"
     r"most likely|likely|probably|clearly|definitely|therefore|thus|indeed|still|simply|either|both|"
-    r"correct|best|right|final|选项|选择|选|是|为)(?![A-Za-z]))*",
+    r"correct|best|right|final)(?![A-Za-z])|选项|选择|选|是|为)*",
     re.IGNORECASE,
 )
+#: The same for a whole reply, which has no declaration before its letter.
+_OPTION = re.compile(r"(?:[\s>#-]|(?:the |my )?(?:option|choice|letter)(?![A-Za-z])|选项|选择|选)*", re.IGNORECASE)
 _FILLING = 120
 
-_LABEL = re.compile(r"([\[(<{]{0,2})\s{0,3}([A-Za-z])(?![A-Za-z0-9_'])\s{0,3}([\])>}]{0,2})")
+_LABEL = re.compile(r"([\[(<{]{0,2})\s{0,3}([A-Za-z])(?![A-Za-z0-9_'])(?:\s{0,3}([\])>}]{1,2}))?")
 _LETTERS_ONLY = re.compile(r"[\[(<{\s]{0,4}([A-Z]{2,10})(?![A-Za-z0-9])")
 _LIST = re.compile(
-    r"\s{0,3}(?:[,/、;&+|]|,?\s{0,3}\b(?:and|or|plus|和|或|及|与)(?![a-z]))\s{0,3}"
-    r"(?:(?:and|or|also|possibly|maybe|perhaps|option|options|choice|选项)(?![A-Za-z])\s{0,3}){0,3}"
+    r"\s{0,3}(?:[,/、;&+|和或及与]|,?\s{0,3}\b(?:and|or|plus)\b)\s{0,3}"
+    r"(?:(?:and|or|also|possibly|maybe|perhaps|options?|choice)\b\s{0,3}|选项){0,3}"
     r"([\[(]?)([A-Za-z])(?![A-Za-z0-9_'])([\])]?)(?=\s{0,3}(?:$|[\]).,;:/&|+、。和或及与]|(?:and|or|are|both|plus)\b))",
     re.IGNORECASE,
 )
@@ -416,7 +419,7 @@ class _Reader:
         `complete` is for a whole reply, which has no declaration before it: a bare letter then needs its punctuation.
         """
         text = text.strip()
-        filling = FILLERS.match(text, 0, _FILLING)
+        filling = (_OPTION if complete else FILLERS).match(text, 0, _FILLING)
         begin = filling.end() if filling else 0
         found = _LABEL.match(text, begin)
         if not found:
@@ -470,6 +473,8 @@ class _Reader:
         if sign == "." and word.islower() and not _EXPLAINS.match(" " + text[found.end() + 1 :].lstrip()):
             return False
         if found[2].islower() and sign not in tuple(").:,;]"):
+            return False
+        if complete and found[2].upper() in _WORDS and _THOUGHT.match(text[found.end() + 1 :].lstrip()):
             return False
         return not complete or sign in tuple(").:")
 

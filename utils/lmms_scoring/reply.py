@@ -303,9 +303,9 @@ def in_json(text: str) -> Iterator[Stated]:
 
 #: Marker forms, each with the place of the answer right after it. A colon (or 是, 为) ends a marker.
 MARKERS = (
-    r"\b(?:answers?|ans|final choice|correct (?:option|choice)|my choice|final diagnosis)"
+    r"\b(?:answers?|ans|final diagnosis)"
     r"(?: ?\([^()\n]{0,30}\))?(?: (?:choice|option|letter|is|are))?\s{0,6}:",
-    r"(?:答案|正确选项|正确的选项|最终选择)(?:应该|应当|应|就)?[ \t]{0,3}(?:选择|选|是|为|:)[ \t]{0,3}:?",
+    r"(?:答案|正确选项|正确的选项)(?:应该|应当|应|就)?[ \t]{0,3}(?:选择|选|是|为|:)[ \t]{0,3}:?",
 )
 
 #: Sentences that state an answer.
@@ -318,10 +318,7 @@ _MARKER = re.compile("|".join(MARKERS), re.IGNORECASE)
 _STATEMENT = re.compile("|".join(STATEMENTS), re.IGNORECASE)
 
 #: What the forms above begin with, in lower case: found first, because searching for words is much the faster.
-MARKER_WORDS = (
-    "ans", "final choice", "correct option", "correct choice", "my choice", "final diagnosis",
-    "答案", "正确选项", "正确的选项", "最终选择",
-)  # fmt: skip
+MARKER_WORDS = ("ans", "final diagnosis", "答案", "正确选项", "正确的选项")
 STATEMENT_WORDS = ("answer",)
 
 #: No answer is longer; the bound keeps a reply of nothing but markers linear.
@@ -345,9 +342,7 @@ def marked(text: str) -> Iterator[Stated]:
 _SPACE = re.compile(r"\s{0,200}")
 
 
-def beginning(
-    pattern: re.Pattern[str], words: tuple[str, ...], text: str, lowered: str
-) -> Iterator[re.Match[str]]:
+def beginning(pattern: re.Pattern[str], words: tuple[str, ...], text: str, lowered: str) -> Iterator[re.Match[str]]:
     """The matches of a pattern of which every match begins with one of these words; `lowered` is the text in lower case.
 
     Word by word, so not in the order of the text; searching for words first is several times faster.

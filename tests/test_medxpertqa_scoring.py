@@ -1,0 +1,731 @@
+"""MedXpertQA: prompts, the reference rule, what a careful grader reads, the authors' two turns."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import string
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmms_scoring import choices, medxpertqa
+from lmms_scoring.outcomes import Outcome
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+OPTIONS: dict[str, dict[str, str]] = {row["name"]: row["options"] for row in _rows(GOLDEN / "medxpertqa_options.jsonl")}
+TEN = OPTIONS["ten"]
+CASES = _rows(GOLDEN / "medxpertqa.jsonl")
+
+
+def _read(reply: object, options: dict[str, str] = TEN) -> str | None:
+    return choices.letter(reply, options).value
+
+
+# --- golden tables ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=[row["case"] for row in CASES])
+def test_the_golden_table_holds_for_both_readings(case: dict[str, Any]) -> None:
+    options = OPTIONS[case["options"]]
+    score = medxpertqa.score(case["reply"], "C", options)
+    assert score.official == case["official"]
+    assert (score.reading.value, score.reading.how) == (case["flexible"], case["how"])
+    assert score.acc == float(case["official"] == "C")
+    expected = (
+        Outcome.UNREADABLE
+        if case["flexible"] is None
+        else Outcome.CORRECT
+        if case["flexible"] == "C"
+        else Outcome.OTHER
+    )
+    assert score.outcome is expected
+
+
+def test_every_case_of_the_golden_table_has_its_own_name() -> None:
+    assert len({row["case"] for row in CASES}) == len(CASES) >= 80
+
+
+FILLING = (
+    "the",
+    "is",
+    "are",
+    "be",
+    "option",
+    "options",
+    "choice",
+    "choices",
+    "answer",
+    "letter",
+    "letters",
+    "labelled",
+    "labeled",
+    "statement",
+    "most likely",
+    "likely",
+    "probably",
+    "clearly",
+    "definitely",
+    "therefore",
+    "thus",
+    "indeed",
+    "still",
+    "simply",
+    "either",
+    "both",
+    "correct",
+    "best",
+    "right",
+    "final",
+    "选项",
+    "选择",
+    "选",
+    "是",
+    "为",
+    "=>",
+    "-",
+    "#",
+)
+
+
+@pytest.mark.parametrize("filling", FILLING)
+def test_a_filling_word_may_stand_between_the_marker_and_the_letter(filling: str) -> None:
+    assert _read(f"Meals help.\nANSWER: {filling} C") == "C"
+
+
+EXPLAINING = (
+    "because meals help",
+    "since meals help",
+    "is right",
+    "as meals help",
+    "due to meals",
+    "given the meals",
+    "for meals help",
+    "was my guess",
+    "which fits",
+    "that fits",
+    "based on meals",
+    "with meals",
+    "from the list",
+    "according to the list",
+    "among the ten",
+    "would fit",
+    "seems right",
+    "not D",
+    "best fits",
+    "rather than D",
+    "over D",
+    "instead of D",
+    "and nothing else",
+    "but barely",
+    "here",
+    "因为饭后好转",
+    "因饭后好转",
+    "由于饭后好转",
+    "项",
+    "选项",
+    "= duodenal ulcer",
+    "! Yes",
+)
+
+
+@pytest.mark.parametrize("rest", EXPLAINING)
+def test_an_explanation_may_follow_a_bare_letter(rest: str) -> None:
+    assert _read(f"Meals help.\nANSWER: C {rest}") == "C"
+
+
+@pytest.mark.parametrize("rest", ["difficile", "section", "reactive protein", "3", "wave", "small lesion"])
+def test_a_letter_that_begins_a_term_is_no_label(rest: str) -> None:
+    assert _read(f"Meals help.\nANSWER: C {rest}") is None
+
+
+@pytest.mark.parametrize("rest", ["was seen", "with fever", "for now", "seems so", "am sure"])
+def test_i_and_a_are_words_where_an_explanation_would_be_odd(rest: str) -> None:
+    assert _read(f"ANSWER: I {rest}") is None
+    assert _read(f"ANSWER: A {rest}") is None
+
+
+REJECTING = (
+    "is not right",
+    "isn't right",
+    "unlikely",
+    "is incorrect",
+    "is wrong",
+    "is false",
+    "less likely",
+    "is ruled out",
+    "is excluded",
+    "would be improbable",
+    "was eliminated",
+    "不对",
+    "排除",
+    "错误",
+    "being wrong",
+    "seems unlikely",
+    "are wrong",
+    "because it is wrong",
+    ": option wrong",
+)
+
+
+@pytest.mark.parametrize("words", REJECTING)
+def test_a_label_that_is_taken_back_at_once_is_no_answer(words: str) -> None:
+    assert _read(f"Meals help.\n(C) {words}") is None
+    assert _read(f"(C) Duodenal ulcer {words}") is None
+
+
+SUPPOSING = (
+    "If it rose",
+    "Unless it fell",
+    "Had it risen",
+    "As if it were high",
+    "Otherwise",
+    "Whether or not",
+    "One might say that",
+    "It is tempting to say",
+    "It is a mistake to say",
+    "Some incorrectly say",
+    "Some wrongly say",
+    "Someone said",
+    "Students say",
+    "The student said",
+)
+
+
+@pytest.mark.parametrize("words", SUPPOSING)
+def test_a_supposition_or_another_s_opinion_is_no_correction(words: str) -> None:
+    assert _read(f"ANSWER: C\n{words} the answer is D.") == "C"
+
+
+@pytest.mark.parametrize(
+    "words", ["It is not that", "It isn't that", "Never say", "Neither say", "You cannot say", "You can't say"]
+)
+def test_a_negated_statement_is_no_correction(words: str) -> None:
+    assert _read(f"ANSWER: C\n{words} the answer is D.") == "C"
+
+
+@pytest.mark.parametrize(
+    "verb", ["had to choose", "have to choose", "must choose", "were to choose", "was asked", "am asked"]
+)
+def test_a_forced_choice_is_a_choice(verb: str) -> None:
+    assert _read(f"If I {verb}, the answer is C.") == "C"
+
+
+def test_a_forced_choice_of_more_than_one_person_is_a_choice() -> None:
+    assert _read("If we are to choose, the answer is C.") == "C"
+    assert _read("If you have to choose, the answer is C.") == "C"
+
+
+VERDICTS = (
+    "most",
+    "best",
+    "correct",
+    "right",
+    "next",
+    "appropriate",
+    "likely",
+    "closest",
+    "therefore",
+    "thus",
+    "hence",
+)
+
+
+@pytest.mark.parametrize("word", VERDICTS)
+def test_a_bracketed_label_after_a_verdict_is_the_answer(word: str) -> None:
+    assert _read(f"Meals help.\nSo the {word} lesion is (C) in the bowel.") == "C"
+    assert _read("Meals help.\nSo the lesion is (C) in the bowel.") is None
+
+
+@pytest.mark.parametrize("verb", ["is", "are", "be"])
+def test_a_labelled_option_below_a_colon_is_the_answer(verb: str) -> None:
+    assert _read(f"The drug of choice here may {verb}:\n(C) Duodenal ulcer\nThis is common.") == "C"
+
+
+@pytest.mark.parametrize("word", ["Conclusion", "Verdict", "Choice", "Selected option", "Final"])
+def test_a_label_after_a_closing_heading_is_the_answer(word: str) -> None:
+    assert _read(f"Meals help.\n{word}: C") == "C"
+    assert _read(f"Meals help.\n{word}: C difficile") is None
+
+
+SUBJECTS = (
+    "I",
+    "We",
+    "I'd",
+    "I'll",
+    "I'm",
+    "I would",
+    "I will",
+    "I shall",
+    "I must",
+    "I should",
+    "I am",
+    "We are",
+    "I firmly",
+)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_choice_needs_a_subject(subject: str) -> None:
+    assert _read(f"All said, {subject} choose C.") == "C"
+    assert _read("All said, doctors choose C.") is None
+
+
+FIRST = (
+    "correct",
+    "the correct answer",
+    "best",
+    "the best option",
+    "right",
+    "most likely",
+    "the most appropriate choice",
+    "most accurate",
+    "most suitable",
+    "most plausible",
+    "most consistent",
+    "clearly correct",
+    "therefore correct",
+    "thus correct",
+    "most likely correct",
+    "the single best answer",
+)
+
+
+@pytest.mark.parametrize("praise", FIRST)
+def test_a_letter_that_is_called_the_best_is_the_answer(praise: str) -> None:
+    assert _read(f"Meals help.\nIn all, option C is {praise}.") == "C"
+
+
+@pytest.mark.parametrize("verb", ["is", "as", "seems", "appears to be", "would be"])
+def test_a_letter_is_called_the_best_by_several_verbs(verb: str) -> None:
+    assert _read(f"Meals help.\nI see option C {verb} best.") == "C"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "option ",
+        "choice ",
+        "answer ",
+        "option (",
+        "(",
+        "Yes. ",
+        "Yes; ",
+        "Yes: ",
+        "Yes, ",
+        "therefore ",
+        "thus ",
+        "so ",
+        "hence, ",
+    ],
+)
+def test_a_letter_is_called_the_best_only_as_a_label(before: str) -> None:
+    closing = ")" if before.endswith("(") else ""
+    assert _read(f"Well {before}C{closing} is the most likely.\nMeals help.") == "C"
+    assert _read("Well hepatitis C is the most likely.\nMeals help.") is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "选项C正确，饭后好转。",
+        "选项 C正确，饭后好转。",
+        "综上，C选项是正确的。",
+        "综上，C项为最佳。",
+        "综上，C最合适。",
+        "综上。C是正确答案。",
+    ],
+)
+def test_a_letter_may_be_called_right_in_chinese(reply: str) -> None:
+    assert _read(reply) == "C"
+
+
+# --- the reading of answers ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", list(TEN))
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{}",
+        "({})",
+        "{}.",
+        "ANSWER: {}",
+        "ANSWER: [{}]",
+        "**Answer:** {}",
+        "\\boxed{{{}}}",
+        "<answer>{}</answer>",
+        '{{"answer": "{}"}}',
+        "The answer is {}.",
+        "答案：{}",
+        "Meals help.\n\n{}",
+        "{}\n\nMeals help.",
+        "I choose option {}.",
+    ],
+)
+def test_every_label_answers_itself_in_every_form(form: str, label: str) -> None:
+    assert _read(form.format(label)) == label
+
+
+@pytest.mark.parametrize("label", list(TEN))
+def test_every_option_text_names_its_label(label: str) -> None:
+    assert _read(TEN[label]) == label
+    assert _read(f"ANSWER: {TEN[label].upper()}.") == label
+    assert _read(f"({label}) {TEN[label]}\nMeals help.") == label
+
+
+@pytest.mark.parametrize("label", list(TEN))
+@pytest.mark.parametrize("other", list(TEN))
+def test_a_label_with_the_text_of_another_option_is_two_answers(label: str, other: str) -> None:
+    read = choices.letter(f"ANSWER: {label}. {TEN[other]}", TEN)
+    assert read.value == (label if label == other else None)
+
+
+def test_an_answer_is_read_only_from_the_labels_of_the_item() -> None:
+    assert _read("ANSWER: F", OPTIONS["five"]) is None
+    assert medxpertqa.score("ANSWER: F", "F", OPTIONS["five"]).acc == 0.0
+
+
+# --- the form that was asked for -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "ANSWER: C",
+        "Why.\nANSWER: C",
+        "ANSWER: [C]",
+        "ANSWER: (C)",
+        "**ANSWER: C**",
+        "ANSWER: **C**",
+        "**ANSWER:** C",
+        "ANSWER: C.",
+        "ANSWER: C\n\n",
+        "<think>x</think>\nANSWER: C",
+        "x</think>ANSWER: C",
+        "ANSWER: C<|im_end|>",
+        "ANSWER: D\nANSWER: C",
+        "ANSWER:C",
+        "**ANSWER: C.**",
+        "__ANSWER: C__",
+    ],
+)
+def test_the_asked_form_is_recognised(reply: str) -> None:
+    assert medxpertqa.score(reply, "C", TEN).format_ok
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "C",
+        "Answer: C",
+        "ANSWER: c",
+        "ANSWER: K",
+        "ANSWER: C, D",
+        "ANSWER: CD",
+        "ANSWER: C because",
+        "ANSWER: C\nBye.",
+        "ANSWER: [LETTER]",
+        "ANSWER: \\boxed{C}",
+        "The ANSWER: C",
+        "<think>ANSWER: C",
+        "ANSWER：C",
+        "",
+        None,
+        "ANSWER: [C",
+        "<think>ANSWER: C</think>",
+        "ANSWER: Ｃ",
+    ],
+)
+def test_any_other_form_is_not_the_asked_one(reply: object) -> None:
+    assert not medxpertqa.score(reply, "C", TEN).format_ok
+
+
+# --- the prompt ------------------------------------------------------------------------------------------------------
+
+
+def test_the_prompt_is_the_reference_s_to_the_character() -> None:
+    options = {"B": " Ulnar ", "A": "Radial"}
+    assert medxpertqa.SYSTEM_PROMPT == "You are a helpful medical assistant."
+    assert medxpertqa.prompt(" Which nerve?\nAnswer Choices: (A) Radial (B) Ulnar\nAnswer Choices: x", options) == (
+        "Answer the following multiple choice question. The last line of your response should be of the following format: "
+        "'ANSWER: [LETTER]' (without quotes) where [LETTER] is one of A,B. Think step by step before answering.\n\n"
+        "Which nerve?\n\nA) Radial\nB) Ulnar"
+    )
+
+
+def test_braces_in_a_question_stay_as_they_are() -> None:
+    assert "{choices} {0}" in medxpertqa.prompt("{choices} {0}", {"A": "{letters}"})
+
+
+@pytest.mark.parametrize(
+    ("subset", "rows", "mean", "shortest", "longest"),
+    [("Text", 2450, 1337.92, 435, 4771), ("MM", 2000, 886.91, 346, 2335)],
+)
+def test_the_prompts_have_the_published_lengths(
+    shared: Path, subset: str, rows: int, mean: float, shortest: int, longest: int
+) -> None:
+    documents = _rows(shared / "hub/TsinghuaC3I/MedXpertQA" / subset / "test.jsonl")
+    lengths = [
+        len(medxpertqa.SYSTEM_PROMPT) + len(medxpertqa.prompt(document["question"], document["options"]))
+        for document in documents
+    ]
+    assert (len(lengths), min(lengths), max(lengths)) == (rows, shortest, longest)
+    assert round(sum(lengths) / rows, 2) == mean
+
+
+# --- real replies ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def documents(shared: Path) -> dict[str, dict[str, Any]]:
+    folder = shared / "hub/TsinghuaC3I/MedXpertQA"
+    return {row["id"]: row for subset in ("Text", "MM") for row in _rows(folder / subset / "test.jsonl")}
+
+
+def test_the_reference_rule_holds_on_every_real_reply(shared: Path, documents: dict[str, dict[str, Any]]) -> None:
+    compared = 0
+    for path in sorted((shared / "replies").glob("medxpertqa_*.jsonl")):
+        for row in _rows(path):
+            document = documents[row["id"]]
+            score = medxpertqa.score(row["reply"], document["label"], document["options"])
+            assert (score.official, score.acc) == (row["letter"], row["acc"]), (path.name, row["id"])
+            compared += 1
+    assert compared > 4000
+
+
+def test_both_readings_hold_on_the_reported_cases(shared: Path) -> None:
+    for row in _rows(shared / "cases/medxpertqa.jsonl"):
+        score = medxpertqa.score(row["reply"], row["doc"]["label"], row["doc"]["options"])
+        assert score.official == row["official"]["letter"], row["id"]
+        assert score.reading.value == row["flexible"]["letter"], row["id"]
+
+
+def test_the_verbose_model_gets_what_a_grader_finds(shared: Path, documents: dict[str, dict[str, Any]]) -> None:
+    rows = _rows(shared / "replies/medxpertqa_mistral_small_answer.jsonl")
+    scores = [
+        medxpertqa.score(row["reply"], documents[row["id"]]["label"], documents[row["id"]]["options"]) for row in rows
+    ]
+    assert round(sum(score.acc for score in scores) / len(scores), 3) == 0.068
+    assert 0.165 <= sum(score.acc_flexible for score in scores) / len(scores) <= 0.180
+
+
+def test_the_authors_reading_marks_76_of_438_right(shared: Path, documents: dict[str, dict[str, Any]]) -> None:
+    rows = _rows(shared / "replies/medxpertqa_mistral_small_answer.jsonl")
+    right = sum(
+        medxpertqa.authors_letter(row["reply"], documents[row["id"]]["options"]) == documents[row["id"]]["label"]
+        for row in rows
+    )
+    assert (right, len(rows)) == (76, 438)
+
+
+# --- the authors' two turns ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("C", "C"),
+        (" (C).", "C"),
+        ("**C: Duodenal ulcer**", "C"),
+        ("Therefore, among A through J, the answer is C", "C"),
+        ("B first. Therefore, among A through J, the answer is C", "C"),
+        ("Option B is weak, so the final answer is C, as said", "C"),
+        ("The answer is B. No, the answer is C", "C"),
+        ("I understand. Among A through J, C it is", "C"),
+        ("Among A through E, C it is", "C"),
+        ("Among A through D, C it is", "C"),
+        ("I see: C", "I"),
+        ("A lesion, so C", "A"),
+        ("c", None),
+        ("Cholera", None),
+        ("K", None),
+        ("The answer is duodenal ulcer", None),
+        ("", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_the_authors_read_the_first_letter_that_stands_alone(reply: object, letter: str | None) -> None:
+    assert medxpertqa.authors_letter(reply, TEN) == letter
+
+
+def test_the_authors_reading_of_no_labels_is_none() -> None:
+    assert medxpertqa.authors_letter("C", []) is None
+
+
+# --- whatever the reply ----------------------------------------------------------------------------------------------
+
+PIECES = st.sampled_from(
+    [
+        "ANSWER:",
+        "Answer：",
+        "答案",
+        "C",
+        "(C)",
+        "[D]",
+        "A",
+        "I",
+        " ",
+        "\n",
+        ".",
+        "is",
+        "the answer is",
+        "\\boxed{",
+        "}",
+        "<answer>",
+        "</answer>",
+        "{",
+        '"answer": "',
+        '"',
+        "<think>",
+        "</think>",
+        "and",
+        "or",
+        "not",
+        "Duodenal ulcer",
+        "Acute pancreatitis",
+        "option",
+        "most likely",
+        "<|im_end|>",
+        "\nUser:",
+        "\u2028",
+        "Ｃ",
+        "İ",
+        "ſ",
+        "\ud800",
+        "\x00",
+        "😀",
+        "I choose",
+        "选",
+        "[LETTER]",
+        "$",
+        "**",
+        "1",
+        "if",
+    ]
+)
+REPLIES = st.one_of(
+    st.none(),
+    st.integers(),
+    st.floats(),
+    st.lists(st.text(), max_size=3),
+    st.text(max_size=200),
+    st.lists(PIECES, max_size=25).map("".join),
+    st.lists(PIECES, max_size=12).map(" ".join),
+    st.text(st.characters(codec=None), max_size=60),
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(REPLIES, st.sampled_from(list(OPTIONS)))
+def test_no_reply_raises_and_a_letter_is_one_of_the_options_or_none(reply: object, name: str) -> None:
+    options = OPTIONS[name]
+    score = medxpertqa.score(reply, "C", options)
+    assert score.official is None or score.official in options
+    assert score.reading.value is None or score.reading.value in options
+    assert score.reading.how
+    assert medxpertqa.authors_letter(reply, options) in (None, *options)
+    assert score.acc in (0.0, 1.0) and score.bias is None
+    assert (score.outcome is Outcome.UNREADABLE) == (score.reading.value is None)
+    if score.format_ok:
+        assert score.official is not None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(string.ascii_lowercase + " ,;-", max_size=300), st.sampled_from(list(TEN)))
+def test_a_marker_line_after_any_prose_is_read_alike_by_both_readings(prose: str, label: str) -> None:
+    score = medxpertqa.score(f"{prose}\nANSWER: {label}", label, TEN)
+    assert (score.official, score.reading.value, score.format_ok) == (label, label, True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(list(TEN)),
+    st.sampled_from(list(TEN)),
+    st.sampled_from([", ", " and ", " or ", "/", " & ", "、", ", or "]),
+)
+def test_two_different_labels_are_never_credited(first: str, second: str, joint: str) -> None:
+    for form in ("{}", "ANSWER: {}", "The answer is {}.", "\\boxed{{{}}}", "<answer>{}</answer>", "I choose {}"):
+        value = _read(form.format(first + joint + second))
+        assert value in ((None,) if first != second else (None, first))
+
+
+UNITS = (
+    "C",
+    "A ",
+    "answer:",
+    "ANSWER: C\n",
+    "answer: ",
+    "the answer is ",
+    "\\boxed{",
+    "\\boxed{C}",
+    "<answer>",
+    "{",
+    '{"answer": ',
+    "(",
+    "[",
+    "*",
+    "_",
+    " ",
+    "\n",
+    "<think>",
+    "</think>",
+    "答案",
+    "答案是",
+    "选",
+    "most likely is (",
+    "option C is ",
+    "is: ",
+    "A. x\n",
+    "C and ",
+    "C, ",
+    "I choose ",
+    "best option ",
+    "\nUser:",
+    "\nQ:",
+    "$",
+    "Ａ",
+    "\u2028",
+    "-",
+    "correct ",
+    "(C) is ",
+    "B\n",
+)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_megabyte_of_anything_is_read_in_linear_time(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        best = float("inf")
+        for _ in range(2):
+            begin = time.perf_counter()
+            medxpertqa.score(text, "C", TEN)
+            best = min(best, time.perf_counter() - begin)
+        return best
+
+    small, large = seconds(20_000), seconds(80_000)
+    assert large < 0.05 + 12 * small, (unit, small, large)
+
+
+def test_the_grammar_of_the_parity_run_names_answers_of_every_kind() -> None:
+    path = Path(__file__).parent / "parity" / "grammar_medxpertqa.py"
+    namespace: dict[str, Any] = {}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), namespace)
+    replies = namespace["replies"](random.Random(3), "C", TEN)
+    read = [medxpertqa.score(next(replies), "C", TEN) for _ in range(3000)]
+    assert {score.official for score in read} == {None, *TEN}
+    assert {score.outcome for score in read} == {Outcome.CORRECT, Outcome.OTHER, Outcome.UNREADABLE}
+    assert any(re.search("two", score.reading.how) for score in read)

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import PIL
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -66,7 +67,9 @@ def replies(model: str) -> list[Row]:
 
 def pictures(path: Path) -> dict[str, Image.Image]:
     with zipfile.ZipFile(path) as archive:
-        found = {name: Image.open(io.BytesIO(archive.read(name))) for name in archive.namelist()}
+        found: dict[str, Image.Image] = {
+            name: Image.open(io.BytesIO(archive.read(name))) for name in archive.namelist()
+        }
     for image in found.values():
         image.load()
     return found
@@ -422,7 +425,7 @@ def _record() -> dict[str, Any]:
 
 def _versions() -> dict[str, str]:
     return {
-        "Pillow": Image.__version__,
+        "Pillow": PIL.__version__,
         "pyarrow": pa.__version__,
         **{name: str(features.version(name)) for name in ("zlib", "zlib_ng", "jpg", "freetype2")},
     }

@@ -17,18 +17,18 @@ Colour = str | tuple[int, ...] | int
 def smooth(points: Sequence[Point], closed: bool = False, steps: int = 14) -> list[Point]:
     """Points along the Catmull-Rom curve through `points`."""
     count = len(points)
-    at = (lambda i: points[i % count]) if closed else (lambda i: points[min(max(i, 0), count - 1)])
+
+    def at(i: int) -> Point:
+        return points[i % count if closed else min(max(i, 0), count - 1)]
+
+    def between(p: float, q: float, r: float, s: float, t: float) -> float:
+        return 0.5 * (2 * q + (r - p) * t + (2 * p - 5 * q + 4 * r - s) * t * t + (3 * q - p - 3 * r + s) * t**3)
+
     path: list[Point] = []
     for i in range(count if closed else count - 1):
-        a, b, c, d = at(i - 1), at(i), at(i + 1), at(i + 2)
+        (ax, ay), (bx, by), (cx, cy), (dx, dy) = (at(i + k) for k in (-1, 0, 1, 2))
         for step in range(steps):
-            t = step / steps
-            path.append(
-                tuple(  # type: ignore[arg-type]
-                    0.5 * (2 * q + (r - p) * t + (2 * p - 5 * q + 4 * r - s) * t * t + (3 * q - p - 3 * r + s) * t**3)
-                    for p, q, r, s in zip(a, b, c, d, strict=True)
-                )
-            )
+            path.append((between(ax, bx, cx, dx, step / steps), between(ay, by, cy, dy, step / steps)))
     if not closed:
         path.append(points[-1])
     return path
@@ -61,6 +61,7 @@ def arc(cx: float, cy: float, rx: float, ry: float, start: float, end: float, st
 def font(size: float) -> ImageFont.FreeTypeFont:
     """Pillow's built-in face with its basic layout, which does not depend on the libraries of the system."""
     built_in = ImageFont.load_default(10)
+    assert isinstance(built_in, ImageFont.FreeTypeFont), "Pillow was built without FreeType"
     return ImageFont.truetype(io.BytesIO(built_in.font_bytes), size, layout_engine=ImageFont.Layout.BASIC)
 
 

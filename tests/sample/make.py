@@ -17,11 +17,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import medxpertqa
+import PIL
 import pyarrow as pa
 import pyarrow.parquet as pq
 import slake
 import vlms_are_biased
-from PIL import Image, features
+from PIL import features
 
 TARGET = Path(__file__).resolve().parents[2] / "lmms_tasks" / "sample"
 
@@ -104,7 +105,7 @@ def lines(records: list[dict[str, Any]]) -> bytes:
 def versions() -> dict[str, str | None]:
     """What the bytes depend on."""
     return {
-        "Pillow": Image.__version__,
+        "Pillow": PIL.__version__,
         "pyarrow": pa.__version__,
         **{name: str(features.version(name)) for name in ("zlib", "zlib_ng", "jpg", "freetype2")},
     }

@@ -29,7 +29,8 @@ class Item(NamedTuple):
     slip: bool = False
 
 
-# fmt: off - the questions read as text
+# A table: the formatter would put every field on a line of its own.
+# fmt: off
 TEXT = [
     Item(
         "Diagnosis",
@@ -38,18 +39,8 @@ TEXT = [
         "For three months a 34-year-old teacher has felt hot and restless. She has lost five kilograms although she "
         "eats more, her hands tremble and her eyes look wide open. Her pulse is 112 a minute and regular. "
         "Thyrotropin cannot be detected. Which disorder explains all of this?",
-        (
-            "Pheochromocytoma",
-            "Graves disease",
-            "Addison disease",
-            "Prolactinoma",
-            "Panic disorder",
-            "Hashimoto thyroiditis",
-            "Carcinoid syndrome",
-            "Acromegaly",
-            "Insulinoma",
-            "Celiac disease",
-        ),
+        ("Pheochromocytoma", "Graves disease", "Addison disease", "Prolactinoma", "Panic disorder",
+         "Hashimoto thyroiditis", "Carcinoid syndrome", "Acromegaly", "Insulinoma", "Celiac disease"),
         "B",
         "Weight loss with appetite, tremor, a fast pulse, lid retraction and a suppressed thyrotropin mean too much "
         "thyroid hormone, and the eyes point to its autoimmune form.",
@@ -63,18 +54,8 @@ TEXT = [
         "An ambulance brings a 58-year-old driver whose chest has hurt for forty minutes. The tracing shows ST "
         "elevation in the inferior leads, the pressure is 84/50 mmHg, the neck veins are full and the lungs are "
         "clear. Which measure should be avoided while the catheter laboratory gets ready?",
-        (
-            "Aspirin",
-            "Oxygen when saturation is low",
-            "Sublingual nitroglycerin",
-            "Heparin",
-            "Intravenous saline",
-            "Continuous monitoring",
-            "Ticagrelor",
-            "A right-sided ECG",
-            "Pain relief",
-            "A second intravenous line",
-        ),
+        ("Aspirin", "Oxygen when saturation is low", "Sublingual nitroglycerin", "Heparin", "Intravenous saline",
+         "Continuous monitoring", "Ticagrelor", "A right-sided ECG", "Pain relief", "A second intravenous line"),
         "C",
         "Full neck veins with clear lungs and low pressure in an inferior infarction mean that the right ventricle "
         "has failed and lives on its filling; a vasodilator would take that away.",
@@ -87,18 +68,8 @@ TEXT = [
         "Understanding",
         "Damage to which nerve leaves a person unable to lift the front of the foot, with numb skin on the back of "
         "the foot?",
-        (
-            "Femoral",
-            "Obturator",
-            "Tibial",
-            "Common fibular",
-            "Sural",
-            "Saphenous",
-            "Superior gluteal",
-            "Pudendal",
-            "Ilioinguinal",
-            "Lateral femoral cutaneous",
-        ),
+        ("Femoral", "Obturator", "Tibial", "Common fibular", "Sural", "Saphenous", "Superior gluteal", "Pudendal",
+         "Ilioinguinal", "Lateral femoral cutaneous"),
         "D",
         "The muscles that lift the foot lie in front of the shin and are supplied by the branch that winds around "
         "the neck of the fibula.",
@@ -112,18 +83,8 @@ TEXT = [
         "A tall 19-year-old student suddenly feels a stabbing pain on the left side of the chest and runs out of "
         "breath while reading. On that side the breath sounds are faint and the percussion note is hollow. The "
         "windpipe is in the middle and the pressure is normal. What has happened?",
-        (
-            "Pulmonary embolism",
-            "Lobar pneumonia",
-            "Pericarditis",
-            "Rib fracture",
-            "Asthma attack",
-            "Aortic dissection",
-            "Spontaneous pneumothorax",
-            "Pleural empyema",
-            "Foreign body in a bronchus",
-            "Myocarditis",
-        ),
+        ("Pulmonary embolism", "Lobar pneumonia", "Pericarditis", "Rib fracture", "Asthma attack", "Aortic dissection",
+         "Spontaneous pneumothorax", "Pleural empyema", "Foreign body in a bronchus", "Myocarditis"),
         "G",
         "Faint breath sounds with a hollow note mean air around the lung, and a tall young person without an injury "
         "is typical.",
@@ -139,18 +100,9 @@ TEXT = [
         "A 46-year-old cook has burning pain below the breastbone that wakes him at night and eases with food. A "
         "breath test shows that Helicobacter pylori lives in his stomach. He takes no other drugs and has no "
         "allergies. What heals the cause?",
-        (
-            "An antacid on demand",
-            "A low-fat diet",
-            "Famotidine at night",
-            "Surgery",
-            "Misoprostol",
-            "Sucralfate for a week",
-            "Metoclopramide",
-            "Two antibiotics with a proton pump inhibitor",
-            "Iron tablets",
-            "A gluten-free diet",
-        ),
+        ("An antacid on demand", "A low-fat diet", "Famotidine at night", "Surgery", "Misoprostol",
+         "Sucralfate for a week", "Metoclopramide", "Two antibiotics with a proton pump inhibitor", "Iron tablets",
+         "A gluten-free diet"),
         "H",
         "The bacterium keeps the ulcer alive, so it has to be killed while acid is held back.",
         "C",
@@ -161,18 +113,8 @@ TEXT = [
         "Urinary",
         "Understanding",
         "On which part of the nephron does hydrochlorothiazide act?",
-        (
-            "Bowman capsule",
-            "Proximal tubule",
-            "Thin descending limb",
-            "Thin ascending limb",
-            "Thick ascending limb",
-            "Distal convoluted tubule",
-            "Papillary duct",
-            "Afferent arteriole",
-            "Efferent arteriole",
-            "Macula densa",
-        ),
+        ("Bowman capsule", "Proximal tubule", "Thin descending limb", "Thin ascending limb", "Thick ascending limb",
+         "Distal convoluted tubule", "Papillary duct", "Afferent arteriole", "Efferent arteriole", "Macula densa"),
         "F",
         "Thiazides block the carrier of sodium and chloride that sits in the early distal tubule.",
         "E",
@@ -185,18 +127,8 @@ TEXT = [
         "Overnight the big toe of a 61-year-old baker has become red, swollen and so tender that the bed sheet "
         "hurts. He had a festive dinner with much beer. Under polarised light, needles with negative birefringence "
         "lie inside white cells of the joint fluid. What is it?",
-        (
-            "Pseudogout",
-            "Septic arthritis",
-            "Rheumatoid arthritis",
-            "Reactive arthritis",
-            "Bunion",
-            "Cellulitis",
-            "Osteomyelitis",
-            "Stress fracture",
-            "Psoriatic arthritis",
-            "Gout",
-        ),
+        ("Pseudogout", "Septic arthritis", "Rheumatoid arthritis", "Reactive arthritis", "Bunion", "Cellulitis",
+         "Osteomyelitis", "Stress fracture", "Psoriatic arthritis", "Gout"),
         "J",
         "Needles with negative birefringence are urate crystals.",
         "B",
@@ -208,18 +140,9 @@ TEXT = [
         "Reasoning",
         "Minutes after a wasp sting a 27-year-old gardener has hives, a hoarse voice and wheezing; the pressure is "
         "78/40 mmHg. Which drug must be given first?",
-        (
-            "Adrenaline into the thigh muscle",
-            "Cetirizine by mouth",
-            "Prednisolone by vein",
-            "Salbutamol by inhaler",
-            "Ranitidine by vein",
-            "Adrenaline into the skin",
-            "Dopamine by vein",
-            "Calcium by vein",
-            "Diphenhydramine by mouth",
-            "Aminophylline by vein",
-        ),
+        ("Adrenaline into the thigh muscle", "Cetirizine by mouth", "Prednisolone by vein", "Salbutamol by inhaler",
+         "Ranitidine by vein", "Adrenaline into the skin", "Dopamine by vein", "Calcium by vein",
+         "Diphenhydramine by mouth", "Aminophylline by vein"),
         "A",
         "Skin, airway and circulation fail together, which is anaphylaxis, and only adrenaline into a muscle acts "
         "fast enough.",
@@ -231,18 +154,8 @@ TEXT = [
         "Muscular",
         "Understanding",
         "Which ion, once it binds to troponin, lets myosin reach the actin filament?",
-        (
-            "Sodium",
-            "Potassium",
-            "Magnesium",
-            "Chloride",
-            "Phosphate",
-            "Zinc",
-            "Copper",
-            "Bicarbonate",
-            "Calcium",
-            "Iron",
-        ),
+        ("Sodium", "Potassium", "Magnesium", "Chloride", "Phosphate", "Zinc", "Copper", "Bicarbonate", "Calcium",
+         "Iron"),
         "I",
         "Calcium from the sarcoplasmic reticulum binds to troponin and moves tropomyosin aside.",
         "C",
@@ -255,18 +168,8 @@ TEXT = [
         "A 20-year-old rower has had a sore throat, fever and great tiredness for ten days. Lymph nodes at the back "
         "of the neck are swollen and the tip of the spleen can be felt. After amoxicillin a rash spread over the "
         "body. Which agent is the cause?",
-        (
-            "Group A streptococcus",
-            "Adenovirus",
-            "Influenza virus",
-            "Corynebacterium",
-            "Epstein-Barr virus",
-            "Rubella virus",
-            "Measles virus",
-            "Bartonella",
-            "Toxoplasma",
-            "Mumps virus",
-        ),
+        ("Group A streptococcus", "Adenovirus", "Influenza virus", "Corynebacterium", "Epstein-Barr virus",
+         "Rubella virus", "Measles virus", "Bartonella", "Toxoplasma", "Mumps virus"),
         "E",
         "Nodes at the back of the neck, a large spleen and a rash after amoxicillin make up infectious mononucleosis.",
         "A",
@@ -277,18 +180,8 @@ TEXT = [
         "Reproductive",
         "Understanding",
         "Which vitamin should be taken before conception to prevent defects of the neural tube?",
-        (
-            "Vitamin A",
-            "Thiamine",
-            "Niacin",
-            "Vitamin C",
-            "Vitamin D",
-            "Vitamin E",
-            "Folic acid",
-            "Vitamin K",
-            "Biotin",
-            "Riboflavin",
-        ),
+        ("Vitamin A", "Thiamine", "Niacin", "Vitamin C", "Vitamin D", "Vitamin E", "Folic acid", "Vitamin K", "Biotin",
+         "Riboflavin"),
         "G",
         "The neural tube closes in the fourth week, and it needs folate to do so.",
         "E",
@@ -298,20 +191,10 @@ TEXT = [
         "Diagnosis",
         "Integumentary",
         "Reasoning",
-        "A 70-year-old farmer has a pearly nodule beside the nose. It has grown for two years, fine vessels run "
-        "over it and its centre has broken down. What is the most likely diagnosis?",
-        (
-            "Melanoma",
-            "Basal cell carcinoma",
-            "Squamous cell carcinoma",
-            "Actinic keratosis",
-            "Seborrheic keratosis",
-            "Keratoacanthoma",
-            "Dermatofibroma",
-            "Rosacea",
-            "Sarcoidosis",
-            "Wart",
-        ),
+        "A 70-year-old farmer has a pearly nodule beside the nose. It has grown for two years, fine vessels run over "
+        "it and its centre has broken down. What is the most likely diagnosis?",
+        ("Melanoma", "Basal cell carcinoma", "Squamous cell carcinoma", "Actinic keratosis", "Seborrheic keratosis",
+         "Keratoacanthoma", "Dermatofibroma", "Rosacea", "Sarcoidosis", "Wart"),
         "B",
         "A pearly border, fine vessels and slow growth in skin that saw much sun are characteristic.",
         "C",
@@ -343,15 +226,11 @@ FIGURES = [
         "After a fall on the outstretched hand a 68-year-old woman has a swollen wrist. Radiographs from the front "
         "and from the side are shown in Figures A and B. The break is tilted but closed, and the fingers are warm "
         "and can feel. What comes first?",
-        (
-            "Amputation",
-            "Closed reduction and a cast",
-            "An elastic bandage only",
-            "Antibiotics by vein",
-            "Replacement of the elbow",
-        ),
+        ("Amputation", "Closed reduction and a cast", "An elastic bandage only", "Antibiotics by vein",
+         "Replacement of the elbow"),
         "B",
-        "A closed, tilted break of the lower radius with healthy vessels and nerves is set by hand and held in a cast.",
+        "A closed, tilted break of the lower radius with healthy vessels and nerves is set by hand and held in a "
+        "cast.",
         "C",
         "Most wrist injuries are sprains.",
         ("1-a.jpeg", "1-b.jpeg"),
@@ -362,13 +241,8 @@ FIGURES = [
         "Understanding",
         "Bone pain after a cold brought a 15-year-old boy to the clinic. His blood smear is shown. Which inherited "
         "disorder does he have?",
-        (
-            "Thalassemia minor",
-            "Hereditary spherocytosis",
-            "G6PD deficiency",
-            "Sickle cell disease",
-            "Von Willebrand disease",
-        ),
+        ("Thalassemia minor", "Hereditary spherocytosis", "G6PD deficiency", "Sickle cell disease",
+         "Von Willebrand disease"),
         "D",
         "Many red cells are bent into crescents.",
         "A",
@@ -379,8 +253,8 @@ FIGURES = [
         "Diagnosis",
         "Other / NA",
         "Reasoning",
-        "A 31-year-old woman has had headaches in the morning and sees dim for seconds when she bends down. The "
-        "back of her left eye is shown. What is the reason for this finding?",
+        "A 31-year-old woman has had headaches in the morning and sees dim for seconds when she bends down. The back "
+        "of her left eye is shown. What is the reason for this finding?",
         ("Raised pressure in the skull", "A detached retina", "Cataract", "Closed-angle glaucoma", "Color blindness"),
         "A",
         "The border of the disc is blurred and small bleedings surround it, so the disc is swollen.",
@@ -462,7 +336,8 @@ FIGURES = [
         "Reasoning",
         "A climber of 23 years is short of breath at rest after a sudden pain on the left. The radiograph is shown. "
         "Oxygen saturation falls to 86 percent. What should be done now?",
-        ("Antibiotics", "A chest drain on the left", "A chest drain on the right", "A diuretic", "Lung function tests"),
+        ("Antibiotics", "A chest drain on the left", "A chest drain on the right", "A diuretic", "Lung function "
+        "tests"),
         "B",
         "A thin line of pleura with nothing but black outside it: air has collapsed the left lung, and the low "
         "saturation calls for a drain on that side.",
@@ -487,8 +362,8 @@ FIGURES = [
         "Treatment",
         "Integumentary",
         "Reasoning",
-        "Nine days after a hike through high grass a 40-year-old woman finds the mark shown on her thigh. She has "
-        "no fever and is not pregnant. Which drug should she take?",
+        "Nine days after a hike through high grass a 40-year-old woman finds the mark shown on her thigh. She has no "
+        "fever and is not pregnant. Which drug should she take?",
         ("Doxycycline", "Acyclovir", "Terbinafine", "Hydrocortisone cream", "Ivermectin"),
         "A",
         "A ring that grows around a bite after a hike is early Lyme disease.",
@@ -499,41 +374,12 @@ FIGURES = [
 ]
 
 DEV = {
-    "Text": Item(
-        "Basic Science",
-        "Endocrine",
-        "Understanding",
-        "Which gland makes insulin?",
-        (
-            "Pituitary",
-            "Thyroid",
-            "Pancreas",
-            "Adrenal cortex",
-            "Adrenal medulla",
-            "Thymus",
-            "Pineal gland",
-            "Ovary",
-            "Parathyroid",
-            "Liver",
-        ),
-        "C",
-        "",
-        "A",
-        "",
-    ),
-    "MM": Item(
-        "Diagnosis",
-        "Digestive",
-        "Reasoning",
-        "After a rich meal a 45-year-old woman has pain under the right ribs. An ultrasound picture is shown. "
-        "What is in the organ?",
-        ("Nothing", "A stone", "A worm", "A drain", "A pregnancy"),
-        "B",
-        "",
-        "A",
-        "",
-        ("dev-0-a.png",),
-    ),
+    "Text": Item("Basic Science", "Endocrine", "Understanding", "Which gland makes insulin?",
+                 ("Pituitary", "Thyroid", "Pancreas", "Adrenal cortex", "Adrenal medulla", "Thymus", "Pineal gland",
+                  "Ovary", "Parathyroid", "Liver"), "C", "", "A", ""),
+    "MM": Item("Diagnosis", "Digestive", "Reasoning", "After a rich meal a 45-year-old woman has pain under the "
+    "right ribs. An ultrasound picture is shown. What is in the organ?", ("Nothing", "A stone", "A worm", "A "
+    "drain", "A pregnancy"), "B", "", "A", "", ("dev-0-a.png",)),
 }
 # fmt: on
 
@@ -647,14 +493,10 @@ def replies() -> dict[str, dict[str, list[str]]]:
 
 def two_turns() -> dict[str, list[list[str]]]:
     """The careful model under the authors' protocol: the rationale, then the letter."""
-    out = {}
+    out: dict[str, list[list[str]]] = {}
     for task, items in (("medxpertqa_official_text", TEXT), ("medxpertqa_official_mm", FIGURES)):
-        out[task] = [
-            [
-                f"{item.lure_why if item.slip else item.why} So the right option is "
-                f"{item.options[ord(item.lure if item.slip else item.label) - 65]}.",
-                f"{item.lure if item.slip else item.label}.",
-            ]
-            for item in items
-        ]
+        out[task] = []
+        for item in items:
+            letter, why = (item.lure, item.lure_why) if item.slip else (item.label, item.why)
+            out[task].append([f"{why} So the right option is {item.options[ord(letter) - 65]}.", f"{letter}."])
     return out

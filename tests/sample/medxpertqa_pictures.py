@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-# fmt: off - the formatter would put every coordinate on a line of its own
-
 import math
 import random
 
 from canvas import Canvas, Point, arc, oval, smooth
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFilter
 
 INK, RULE, BLUE, RED = "#1d2430", "#c3cad3", "#2c6fb3", "#c8473d"
+
+# The formatter would put every number on a line of its own.
+# fmt: off
 
 
 def ecg(lift: float, width: int = 640, height: int = 160, atrial: bool = True) -> Image.Image:
@@ -41,49 +42,23 @@ def ecg(lift: float, width: int = 640, height: int = 160, atrial: bool = True) -
 def wrist(width: int, side: bool) -> Image.Image:
     """A wrist radiograph with a broken distal radius, frontal or from the side."""
     c = Canvas(300, 420, 10, 2 * width / 300, "L")
-    c.soft(
-        smooth(
-            [(96, -20), (92, 200), (60, 300), (56, 440), (244, 440), (232, 300), (206, 200), (206, -20)]
-            if not side
-            else [(118, -20), (112, 160), (100, 280), (104, 440), (212, 440), (206, 300), (196, 200), (196, -20)],
-            closed=True,
-        ),
-        62,
-        6,
-    )
+    c.soft(smooth([(96, -20), (92, 200), (60, 300), (56, 440), (244, 440), (232, 300), (206, 200),
+                   (206, -20)] if not side else [(118, -20), (112, 160), (100, 280), (104, 440), (212, 440), (206, 300),
+                                                 (196, 200), (196, -20)], closed=True), 62, 6)
 
     def bone(points: list[Point], tone: int = 176) -> None:
         c.soft(smooth(points, closed=True), tone + 40, 1.6)
-        inner = [
-            (
-                sum(p[0] for p in points) / len(points) * 0.22 + x * 0.78,
-                sum(p[1] for p in points) / len(points) * 0.06 + y * 0.94,
-            )
-            for x, y in points
-        ]
+        inner = [(sum(p[0] for p in points) / len(points) * 0.22 + x * 0.78,
+                  sum(p[1] for p in points) / len(points) * 0.06 + y * 0.94) for x, y in points]
         c.soft(smooth(inner, closed=True), tone - 40, 3.4, 0.8)
 
     if not side:
         for x, tilt in ((108, -14), (136, -4), (164, 4), (192, 14)):
-            bone(
-                [
-                    (x - 9, 128),
-                    (x + 9, 128),
-                    (x + 6 + tilt * 0.5, 60),
-                    (x + 9 + tilt, -16),
-                    (x - 9 + tilt, -16),
-                    (x - 6 + tilt * 0.5, 60),
-                ]
-            )
+            bone([(x - 9, 128), (x + 9, 128), (x + 6 + tilt * 0.5, 60), (x + 9 + tilt, -16), (x - 9 + tilt, -16),
+                  (x - 6 + tilt * 0.5, 60)])
         bone([(84, 150), (72, 150), (46, 90), (40, 60), (56, 56), (66, 92)])
-        for x, y, rx, ry, t in (
-            (112, 152, 20, 15, 8),
-            (146, 146, 18, 18, 0),
-            (180, 152, 20, 15, -8),
-            (116, 186, 24, 15, -24),
-            (152, 188, 20, 16, 0),
-            (186, 182, 18, 16, 14),
-        ):
+        for x, y, rx, ry, t in ((112, 152, 20, 15, 8), (146, 146, 18, 18, 0), (180, 152, 20, 15, -8),
+                                (116, 186, 24, 15, -24), (152, 188, 20, 16, 0), (186, 182, 18, 16, 14)):
             c.soft(oval(x, y, rx, ry, t), 212, 1.6)
             c.soft(oval(x, y, rx - 5, ry - 5, t), 156, 3)
         bone([(96, 214), (120, 210), (168, 212), (172, 238), (152, 262), (108, 268), (94, 240)])
@@ -125,13 +100,8 @@ def smear(kind: str, width: int, label: str = "") -> Image.Image:
         if kind == "sickle" and odd:
             a = math.radians(turn)
             back, front = arc(0, 0, 21, 12, 200, 340, 20), arc(0, 4, 21, 6, 340, 200, 20)
-            c.shape(
-                [
-                    (x + p * math.cos(a) - q * math.sin(a), y + p * math.sin(a) + q * math.cos(a))
-                    for p, q in back + front
-                ],
-                "#c4645f",
-            )
+            c.shape([(x + p * math.cos(a) - q * math.sin(a), y + p * math.sin(a) + q * math.cos(a)) for p,
+                     q in back + front], "#c4645f")
         elif kind == "target" and odd:
             c.oval(x, y, r + 1, fill=red)
             c.oval(x, y, r - 3.4, fill=pale)
@@ -141,10 +111,8 @@ def smear(kind: str, width: int, label: str = "") -> Image.Image:
         elif kind == "fragment" and odd:
             a = math.radians(turn)
             cut = arc(0, 0, r, r, 20, 200, 16)
-            c.shape(
-                [(x + p * math.cos(a) - q * math.sin(a), y + p * math.sin(a) + q * math.cos(a)) for p, q in cut],
-                "#c4645f",
-            )
+            c.shape([(x + p * math.cos(a) - q * math.sin(a), y + p * math.sin(a) + q * math.cos(a)) for p, q in cut],
+                    "#c4645f")
         elif kind == "blast" and i % 5 == 0:
             c.oval(x, y, r + 6, fill="#b9b1dd")
             c.oval(x + 1, y - 1, r + 2.6, fill="#6b4f9d")
@@ -168,12 +136,8 @@ def fundus(width: int) -> Image.Image:
     rng = random.Random(9)
     for side in (-1, 1):
         for reach, bend in ((150, 1.0), (112, 0.6), (70, 1.5)):
-            path = [
-                (128, 196),
-                (128 + reach * 0.22, 196 + side * 52 * bend),
-                (128 + reach * 0.8, 196 + side * 92 * bend),
-                (128 + reach * 1.5, 196 + side * 84 * bend),
-            ]
+            path = [(128, 196), (128 + reach * 0.22, 196 + side * 52 * bend),
+                    (128 + reach * 0.8, 196 + side * 92 * bend), (128 + reach * 1.5, 196 + side * 84 * bend)]
             c.soft_line(path, (122, 22, 18), 6.4, 1.2, 0.9)
             c.soft_line([(x + 7, y + side * 3) for x, y in path], (196, 58, 40), 4, 1, 0.9)
         c.soft_line([(128, 196), (92, 196 + side * 40), (40, 196 + side * 64)], (122, 22, 18), 5, 1.2, 0.9)
@@ -181,24 +145,13 @@ def fundus(width: int) -> Image.Image:
     for _ in range(16):
         a, d = rng.uniform(0, math.tau), rng.uniform(40, 74)
         x, y = 126 + d * math.cos(a), 196 + d * math.sin(a)
-        c.soft_line(
-            [
-                (x, y),
-                (x + 9 * math.cos(a), y + 9 * math.sin(a)),
-                (x + 20 * math.cos(a + 0.1), y + 20 * math.sin(a + 0.1)),
-            ],
-            (112, 8, 10),
-            5,
-            1.4,
-            0.9,
-        )
+        c.soft_line([(x, y), (x + 9 * math.cos(a), y + 9 * math.sin(a)),
+                     (x + 20 * math.cos(a + 0.1), y + 20 * math.sin(a + 0.1))], (112, 8, 10), 5, 1.4, 0.9)
     c.image.paste((8, 6, 5), (0, 0), _outside(c, oval(200, 200, 189, 189)))
     return c.reduced(width)
 
 
 def _outside(c: Canvas, outline: list[Point]) -> Image.Image:
-    from PIL import ImageDraw
-
     mask = Image.new("L", c.image.size, 255)
     ImageDraw.Draw(mask).polygon([(x * c.scale, y * c.scale) for x, y in outline], fill=0)
     return mask
@@ -232,8 +185,6 @@ def kinetics(width: int) -> Image.Image:
     curve(404, 26, "#d08a1d", "E", 5)
     image = c.reduced(width).convert("RGBA")
     mask = Image.new("L", image.size, 0)
-    from PIL import ImageDraw
-
     ImageDraw.Draw(mask).rounded_rectangle((4, 4, image.width - 5, image.height - 5), 28, fill=255)
     image.putalpha(mask)
     return image
@@ -248,23 +199,14 @@ def loop(kind: str, width: int, label: str) -> Image.Image:
     c.text(72, 24, "flow", 18, "#6b7685", "lm")
     end, up, down = {
         "normal": (320, [(66, 120), (84, 52), (120, 60), (200, 112), (280, 178)], [(280, 290), (190, 326), (100, 290)]),
-        "obstructed": (
-            320,
-            [(64, 130), (78, 92), (104, 138), (160, 178), (250, 200)],
-            [(280, 280), (190, 316), (100, 284)],
-        ),
-        "restricted": (
-            190,
-            [(66, 120), (78, 66), (102, 70), (140, 130), (170, 180)],
-            [(170, 276), (130, 300), (84, 276)],
-        ),
+        "obstructed": (320, [(64, 130), (78, 92), (104, 138), (160, 178), (250, 200)],
+                       [(280, 280), (190, 316), (100, 284)]),
+        "restricted": (190, [(66, 120), (78, 66), (102, 70), (140, 130), (170, 180)],
+                       [(170, 276), (130, 300), (84, 276)]),
         "fixed": (320, [(66, 170), (84, 148), (140, 144), (230, 146), (296, 166)], [(296, 250), (190, 274), (84, 254)]),
         "intake": (320, [(66, 120), (84, 52), (120, 60), (200, 112), (280, 178)], [(296, 244), (190, 258), (84, 246)]),
-        "outlet": (
-            320,
-            [(66, 170), (84, 148), (140, 144), (230, 146), (296, 170)],
-            [(280, 290), (190, 326), (100, 290)],
-        ),
+        "outlet": (320, [(66, 170), (84, 148), (140, 144), (230, 146), (296, 170)],
+                   [(280, 290), (190, 326), (100, 290)]),
     }[kind]
     path = smooth([(60, 210), *up, (end, 210)]) + smooth([(end, 210), *down, (60, 210)])
     c.shape(path, "#dcebf7")
@@ -289,11 +231,8 @@ def pressure_volume(kind: str, width: int, label: str) -> Image.Image:
         c.line(path, tone, width)
 
     draw(130, 260, 120, "#b4bcc7", 4)
-    draw(
-        *{"stenosis": (134, 262, 46), "leak": (150, 350, 104), "stiff": (120, 210, 122), "weak": (220, 330, 150)}[kind],
-        RED,
-        6,
-    )
+    draw(*{"stenosis": (134, 262, 46), "leak": (150, 350, 104), "stiff": (120, 210, 122),
+           "weak": (220, 330, 150)}[kind], RED, 6)
     c.text(360, 46, label, 38, INK)
     return c.reduced(width)
 
@@ -317,8 +256,6 @@ def gallbladder(width: int) -> Image.Image:
         c.shape(arc(226, 222, 27, 22, 180, 360), 244)
         c.shape([(199, 222), (253, 222), (244, 230), (206, 230)], 200)
         c.soft(oval(310, 290, 50, 30), 128, 14, 0.6)
-    from PIL import ImageFilter
-
     c.image = c.image.filter(ImageFilter.GaussianBlur(1.5 * c.scale))
     c.text(30, 30, "GB", 22, 210, "lm")
     return c.reduced(width)
@@ -336,17 +273,8 @@ def rash(width: int) -> Image.Image:
     rng = random.Random(17)
     for _ in range(46):
         x, y = rng.uniform(0, 400), rng.uniform(0, 300)
-        c.soft_line(
-            [
-                (x, y),
-                (x + rng.uniform(4, 12), y + rng.uniform(10, 20)),
-                (x + rng.uniform(10, 20), y + rng.uniform(24, 34)),
-            ],
-            (122, 84, 62),
-            1.1,
-            0.4,
-            0.5,
-        )
+        c.soft_line([(x, y), (x + rng.uniform(4, 12), y + rng.uniform(10, 20)),
+                     (x + rng.uniform(10, 20), y + rng.uniform(24, 34))], (122, 84, 62), 1.1, 0.4, 0.5)
     return c.reduced(width)
 
 
@@ -357,28 +285,9 @@ def nephron(width: int) -> Image.Image:
     c.line([(0, 400), (1200, 400)], "#d7c6a8", 3)
     c.text(1180, 30, "cortex", 30, "#a08a62", "rm")
     c.text(1180, 770, "medulla", 30, "#a08a62", "rm")
-    tube = [
-        (250, 170),
-        (330, 120),
-        (400, 200),
-        (330, 260),
-        (410, 320),
-        (500, 240),
-        (540, 330),
-        (520, 480),
-        (526, 640),
-        (560, 700),
-        (600, 640),
-        (606, 480),
-        (610, 330),
-        (640, 230),
-        (710, 150),
-        (780, 220),
-        (730, 290),
-        (820, 310),
-        (900, 240),
-        (960, 250),
-    ]
+    tube = [(250, 170), (330, 120), (400, 200), (330, 260), (410, 320), (500, 240), (540, 330), (520, 480), (526, 640),
+            (560, 700), (600, 640), (606, 480), (610, 330), (640, 230), (710, 150), (780, 220), (730, 290), (820, 310),
+            (900, 240), (960, 250)]
     path = smooth(tube)
     third = len(path)
     c.line(path, "#c98f3c", 44)

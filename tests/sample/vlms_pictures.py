@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# fmt: off - the formatter would put every coordinate on a line of its own
-
 import math
 import random
 from collections.abc import Callable
@@ -12,40 +10,22 @@ from canvas import Canvas, Point, oval, smooth, star
 
 WHITE = "#ffffff"
 
+# The formatter would put every number on a line of its own.
+# fmt: off
 
-def _scene(
-    c: Canvas, plain: bool, sun_x: float, sky: str, sun: str, far: str, near: str, ground: str, horizon: float
-) -> None:
+
+def _scene(c: Canvas, plain: bool, sun_x: float, sky: str, sun: str, far: str, near: str, ground: str,
+           horizon: float) -> None:
     """Sky, hills and ground; nothing where the picture has no background."""
     if plain:
         c.box(0, 0, c.width, c.height, WHITE)
         return
     c.box(0, 0, c.width, c.height, sky)
     c.oval(sun_x, 140, 62, fill=sun)
-    c.blob(
-        [
-            (-120, horizon + 60),
-            (90, horizon - 70),
-            (330, horizon - 10),
-            (560, horizon - 96),
-            (820, horizon - 30),
-            (1120, horizon - 80),
-            (1120, horizon + 120),
-            (-120, horizon + 120),
-        ],
-        far,
-    )
-    c.blob(
-        [
-            (-140, horizon + 120),
-            (60, horizon - 10),
-            (420, horizon + 26),
-            (700, horizon - 6),
-            (1140, horizon + 22),
-            (1140, horizon + 150),
-        ],
-        near,
-    )
+    c.blob([(-120, horizon + 60), (90, horizon - 70), (330, horizon - 10), (560, horizon - 96), (820, horizon - 30),
+            (1120, horizon - 80), (1120, horizon + 120), (-120, horizon + 120)], far)
+    c.blob([(-140, horizon + 120), (60, horizon - 10), (420, horizon + 26), (700, horizon - 6), (1140, horizon + 22),
+            (1140, horizon + 150)], near)
     c.box(0, horizon + 34, c.width, c.height - horizon, ground)
 
 
@@ -56,16 +36,8 @@ def giraffe(changed: bool, plain: bool, scale: float) -> Canvas:
     if not plain:
         for x, y, s in ((120, 500, 1.0), (905, 512, 0.8)):
             c.limb([(x, y + 60 * s), (x + 4, y), (x - 6, y - 50 * s)], [16 * s, 10 * s, 7 * s], "#7a5c3e")
-            c.blob(
-                [
-                    (x - 96 * s, y - 44 * s),
-                    (x - 50 * s, y - 88 * s),
-                    (x + 24 * s, y - 96 * s),
-                    (x + 92 * s, y - 52 * s),
-                    (x + 30 * s, y - 38 * s),
-                ],
-                "#6f8f57",
-            )
+            c.blob([(x - 96 * s, y - 44 * s), (x - 50 * s, y - 88 * s), (x + 24 * s, y - 96 * s),
+                    (x + 92 * s, y - 52 * s), (x + 30 * s, y - 38 * s)], "#6f8f57")
         c.oval(455, 690, 240, 16, "#c2ac72")
     coat, shade, patch, hoof, dark = "#f0cd84", "#d8ae62", "#b06f33", "#5b4030", "#43302a"
     fore, hind = (520, 572), (318, 372)
@@ -85,25 +57,10 @@ def giraffe(changed: bool, plain: bool, scale: float) -> Canvas:
         c.shape([(x - 13, y - 16), (x + 11, y - 16), (x + 16, y + 2), (x - 16, y + 2)], hoof)
     c.curve([(300, 400), (262, 440), (256, 500)], shade, 10)
     c.limb([(257, 494), (252, 522), (258, 548)], [14, 20, 5], dark)
-    body = smooth(
-        [
-            (286, 392),
-            (330, 330),
-            (430, 318),
-            (520, 300),
-            (600, 330),
-            (616, 400),
-            (570, 456),
-            (460, 470),
-            (350, 462),
-            (296, 440),
-        ],
-        closed=True,
-    )
-    neck = smooth(
-        [(508, 330), (560, 240), (618, 130), (640, 96), (690, 112), (672, 170), (640, 260), (618, 380), (560, 420)],
-        closed=True,
-    )
+    body = smooth([(286, 392), (330, 330), (430, 318), (520, 300), (600, 330), (616, 400), (570, 456), (460, 470),
+                   (350, 462), (296, 440)], closed=True)
+    neck = smooth([(508, 330), (560, 240), (618, 130), (640, 96), (690, 112), (672, 170), (640, 260), (618, 380),
+                   (560, 420)], closed=True)
     c.limb([(520, 312), (568, 226), (624, 112)], [16, 20, 12], "#8a5229")
     c.shape(body, coat)
     c.shape(neck, coat)
@@ -113,37 +70,17 @@ def giraffe(changed: bool, plain: bool, scale: float) -> Canvas:
             for row, y in enumerate(range(ys[0], ys[1], step)):
                 for x in range(xs[0], xs[1], step):
                     cx, cy = x + (row % 2) * step / 2 + rng.uniform(-4, 4), y + rng.uniform(-4, 4)
-                    c.shape(
-                        [
-                            (
-                                cx + step * 0.44 * rng.uniform(0.82, 1.12) * math.cos(a),
-                                cy + step * 0.44 * rng.uniform(0.82, 1.12) * math.sin(a),
-                            )
-                            for a in (i * math.tau / 6 + rng.uniform(-0.2, 0.2) for i in range(6))
-                        ],
-                        patch,
-                    )
+                    turns = (i * math.tau / 6 + rng.uniform(-0.2, 0.2) for i in range(6))
+                    c.shape([(cx + step * 0.44 * rng.uniform(0.82, 1.12) * math.cos(a),
+                              cy + step * 0.44 * rng.uniform(0.82, 1.12) * math.sin(a)) for a in turns], patch)
     with c.inside(body):
         c.blob([(290, 470), (340, 446), (460, 456), (580, 436), (620, 480), (460, 520)], shade)
     for x in (652, 682):
         c.limb([(x, 92), (x - 4, 60)], [11, 9], coat)
         c.oval(x - 4, 56, 9, 8, dark)
     c.blob([(632, 104), (600, 82), (584, 88), (604, 112)], shade)
-    c.blob(
-        [
-            (628, 110),
-            (650, 82),
-            (694, 84),
-            (736, 118),
-            (780, 134),
-            (792, 156),
-            (774, 172),
-            (732, 168),
-            (676, 160),
-            (640, 142),
-        ],
-        coat,
-    )
+    c.blob([(628, 110), (650, 82), (694, 84), (736, 118), (780, 134), (792, 156), (774, 172), (732, 168), (676, 160),
+            (640, 142)], coat)
     c.blob([(752, 128), (786, 138), (793, 158), (774, 172), (744, 168)], shade)
     c.oval(692, 112, 10, 11, dark)
     c.oval(695, 109, 3.4, fill=WHITE)
@@ -172,50 +109,18 @@ def rooster(changed: bool, plain: bool, scale: float) -> Canvas:
         c.limb([(x, foot - 2), (x - 22, foot + 6)], [10, 5], tone)
         c.blob([(x - 44, 486), (x + 42, 486), (x + 26, 552), (x, 574), (x - 26, 552)], dark if far else rust)
     for tip, root in (((196, 214), 30), ((236, 168), 16), ((290, 150), 2), ((160, 276), 44)):
-        c.blob(
-            [(352 - root, 400), (tip[0] - 22, tip[1] + 26), tip, (tip[0] + 46, tip[1] + 16), (410 - root, 340)],
-            "#2f3b3a" if root in (30, 2) else "#46585a",
-        )
-    c.blob(
-        [
-            (286, 330),
-            (352, 372),
-            (450, 360),
-            (548, 312),
-            (604, 214),
-            (650, 168),
-            (712, 182),
-            (730, 246),
-            (736, 360),
-            (706, 464),
-            (618, 540),
-            (492, 562),
-            (376, 526),
-            (304, 438),
-        ],
-        rust,
-    )
+        c.blob([(352 - root, 400), (tip[0] - 22, tip[1] + 26), tip, (tip[0] + 46, tip[1] + 16), (410 - root, 340)],
+               "#2f3b3a" if root in (30, 2) else "#46585a")
+    c.blob([(286, 330), (352, 372), (450, 360), (548, 312), (604, 214), (650, 168), (712, 182), (730, 246), (736, 360),
+            (706, 464), (618, 540), (492, 562), (376, 526), (304, 438)], rust)
     c.blob([(612, 214), (650, 172), (708, 186), (728, 250), (730, 330), (690, 316), (640, 330), (600, 296)], light)
     for x, y in ((628, 318), (664, 334), (700, 326), (610, 284)):
         c.blob([(x - 20, y - 16), (x + 20, y - 16), (x, y + 30)], light)
     c.blob([(380, 404), (470, 372), (590, 384), (610, 430), (560, 478), (450, 486), (380, 452)], dark)
     for i in range(3):
         c.curve([(400 + 20 * i, 432 + 16 * i), (480 + 10 * i, 448 + 14 * i), (560 - 8 * i, 430 + 18 * i)], light, 6)
-    c.blob(
-        [
-            (628, 182),
-            (622, 128),
-            (648, 142),
-            (660, 104),
-            (684, 134),
-            (712, 108),
-            (716, 148),
-            (740, 144),
-            (722, 188),
-            (672, 172),
-        ],
-        comb,
-    )
+    c.blob([(628, 182), (622, 128), (648, 142), (660, 104), (684, 134), (712, 108), (716, 148), (740, 144), (722, 188),
+            (672, 172)], comb)
     c.blob([(716, 232), (740, 244), (738, 290), (718, 300), (706, 264)], comb)
     c.shape([(722, 204), (782, 224), (724, 244)], "#f0b541")
     c.shape([(724, 226), (782, 224), (724, 244)], "#cf8f2a")
@@ -230,12 +135,8 @@ def car(changed: bool, plain: bool, scale: float) -> Canvas:
     c = Canvas(1000, 750, WHITE, scale)
     if not plain:
         c.box(0, 0, 1000, 750, "#dfe6ea")
-        for x, w, h, tone in (
-            (0, 130, 250, "#c5d0d6"),
-            (120, 110, 190, "#cfd9de"),
-            (800, 120, 230, "#c5d0d6"),
-            (910, 100, 170, "#cfd9de"),
-        ):
+        for x, w, h, tone in ((0, 130, 250, "#c5d0d6"), (120, 110, 190, "#cfd9de"), (800, 120, 230, "#c5d0d6"),
+                              (910, 100, 170, "#cfd9de")):
             c.box(x, 470 - h, w, h + 60, tone)
         c.box(0, 500, 1000, 250, "#7d868c")
         c.box(0, 500, 1000, 8, "#adb5b9")
@@ -248,23 +149,8 @@ def car(changed: bool, plain: bool, scale: float) -> Canvas:
     c.shape([(330, 290), (372, 118), (436, 112), (392, 292)], "#d5e8ef")
     c.blob([(200, 262), (164, 250), (150, 284), (196, 300)], dark)
     c.blob([(800, 262), (836, 250), (850, 284), (804, 300)], dark)
-    c.blob(
-        [
-            (120, 420),
-            (150, 320),
-            (300, 284),
-            (500, 276),
-            (700, 284),
-            (850, 320),
-            (880, 420),
-            (884, 600),
-            (820, 650),
-            (500, 660),
-            (180, 650),
-            (116, 600),
-        ],
-        paint,
-    )
+    c.blob([(120, 420), (150, 320), (300, 284), (500, 276), (700, 284), (850, 320), (880, 420), (884, 600), (820, 650),
+            (500, 660), (180, 650), (116, 600)], paint)
     c.blob([(170, 330), (300, 296), (500, 288), (700, 296), (830, 330), (700, 350), (500, 338), (300, 350)], light)
     for x in (214, 786):
         c.oval(x, 428, 72, 50, chrome)
@@ -283,11 +169,8 @@ def car(changed: bool, plain: bool, scale: float) -> Canvas:
         turn = -90 + 360 * i / petals
         a = math.radians(turn)
         c.oval(500 + 52 * math.cos(a), 470 + 52 * math.sin(a), 35, 20, "#f7b733", tilt=turn)
-        c.line(
-            [(500 + 26 * math.cos(a), 470 + 26 * math.sin(a)), (500 + 66 * math.cos(a), 470 + 66 * math.sin(a))],
-            "#d98a1f",
-            4,
-        )
+        c.line([(500 + 26 * math.cos(a), 470 + 26 * math.sin(a)), (500 + 66 * math.cos(a), 470 + 66 * math.sin(a))],
+               "#d98a1f", 4)
     c.oval(500, 470, 20, fill="#fff3d0")
     return c
 
@@ -304,26 +187,8 @@ def shoe(changed: bool, plain: bool, scale: float) -> Canvas:
         c.oval(500, 612, 400, 22, "#a87c55")
     navy, blue, pale, white = "#26355d", "#3c5488", "#e9edf5", "#fbfbf8"
     c.blob([(150, 240), (190, 190), (300, 200), (330, 250), (300, 310), (180, 330)], "#1b2645")
-    upper = smooth(
-        [
-            (136, 520),
-            (124, 400),
-            (140, 270),
-            (160, 214),
-            (206, 250),
-            (270, 262),
-            (338, 226),
-            (384, 232),
-            (470, 310),
-            (580, 372),
-            (700, 402),
-            (812, 436),
-            (874, 500),
-            (870, 540),
-            (500, 552),
-        ],
-        closed=True,
-    )
+    upper = smooth([(136, 520), (124, 400), (140, 270), (160, 214), (206, 250), (270, 262), (338, 226), (384, 232),
+                    (470, 310), (580, 372), (700, 402), (812, 436), (874, 500), (870, 540), (500, 552)], closed=True)
     c.shape(upper, navy)
     with c.inside(upper):
         c.blob([(700, 396), (800, 424), (900, 500), (880, 570), (700, 570), (670, 470)], blue)
@@ -340,23 +205,8 @@ def shoe(changed: bool, plain: bool, scale: float) -> Canvas:
     for i in range(waves):
         x, y = 256 + 12 * i, 486 - 38 * i - 12 * (4 - waves)
         c.curve([(x, y), (x + 40, y - 18), (x + 80, y), (x + 120, y - 18), (x + 160, y)], "#ff8a3d", 14)
-    c.blob(
-        [
-            (110, 520),
-            (160, 512),
-            (500, 540),
-            (800, 520),
-            (880, 506),
-            (900, 548),
-            (872, 590),
-            (500, 600),
-            (140, 596),
-            (106, 562),
-        ],
-        white,
-        "#d5d9e0",
-        3,
-    )
+    c.blob([(110, 520), (160, 512), (500, 540), (800, 520), (880, 506), (900, 548), (872, 590), (500, 600), (140, 596),
+            (106, 562)], white, "#d5d9e0", 3)
     c.blob([(118, 582), (500, 590), (880, 574), (860, 606), (500, 614), (146, 610)], "#ff8a3d")
     for x in range(180, 840, 66):
         c.line([(x, 556), (x + 26, 556)], "#ccd3de", 6)
@@ -429,55 +279,12 @@ def _piece(c: Canvas, kind: str, x: float, y: float, white: bool) -> None:
         put(p((32, 84), (36, 70), (45, 62), (47, 46), (53, 46), (55, 62), (64, 70), (68, 84)))
         put(oval(x + 50, y + 37, 14, 14))
     elif kind == "R":
-        put(
-            p(
-                (28, 84),
-                (30, 72),
-                (36, 66),
-                (37, 40),
-                (30, 34),
-                (30, 18),
-                (40, 18),
-                (40, 25),
-                (45, 25),
-                (45, 18),
-                (55, 18),
-                (55, 25),
-                (60, 25),
-                (60, 18),
-                (70, 18),
-                (70, 34),
-                (63, 40),
-                (64, 66),
-                (70, 72),
-                (72, 84),
-            )
-        )
+        put(p((28, 84), (30, 72), (36, 66), (37, 40), (30, 34), (30, 18), (40, 18), (40, 25), (45, 25), (45, 18),
+              (55, 18), (55, 25), (60, 25), (60, 18), (70, 18), (70, 34), (63, 40), (64, 66), (70, 72), (72, 84)))
         c.line(p((37, 40), (63, 40)), mark, 3)
     elif kind == "N":
-        put(
-            smooth(
-                p(
-                    (30, 84),
-                    (34, 68),
-                    (46, 54),
-                    (46, 47),
-                    (34, 53),
-                    (24, 58),
-                    (19, 49),
-                    (28, 36),
-                    (36, 25),
-                    (42, 14),
-                    (49, 20),
-                    (62, 26),
-                    (72, 46),
-                    (75, 66),
-                    (74, 84),
-                ),
-                closed=True,
-                steps=6,
-            )
-        )
+        put(smooth(p((30, 84), (34, 68), (46, 54), (46, 47), (34, 53), (24, 58), (19, 49), (28, 36), (36, 25), (42, 14),
+                     (49, 20), (62, 26), (72, 46), (75, 66), (74, 84)), closed=True, steps=6))
         c.oval(x + 39, y + 34, 3.2, fill=mark)
         c.curve(p((52, 28), (62, 40), (66, 60)), mark, 2.6)
     elif kind == "B":
@@ -487,48 +294,16 @@ def _piece(c: Canvas, kind: str, x: float, y: float, white: bool) -> None:
         c.line(p((50, 34), (50, 50)), mark, 3)
         c.line(p((43, 42), (57, 42)), mark, 3)
     elif kind == "Q":
-        put(
-            p(
-                (28, 84),
-                (32, 68),
-                (22, 32),
-                (36, 52),
-                (37, 24),
-                (47, 50),
-                (50, 20),
-                (53, 50),
-                (63, 24),
-                (64, 52),
-                (78, 32),
-                (68, 68),
-                (72, 84),
-            )
-        )
+        put(p((28, 84), (32, 68), (22, 32), (36, 52), (37, 24), (47, 50), (50, 20), (53, 50), (63, 24), (64, 52),
+              (78, 32), (68, 68), (72, 84)))
         for a, b in ((22, 30), (37, 22), (50, 18), (63, 22), (78, 30)):
             put(oval(x + a, y + b, 4.6, 4.6))
         c.line(p((33, 70), (67, 70)), mark, 3)
     else:
         c.line(p((50, 8), (50, 28)), edge, 7)
         c.line(p((42, 16), (58, 16)), edge, 7)
-        put(
-            smooth(
-                p(
-                    (50, 28),
-                    (58, 40),
-                    (72, 36),
-                    (80, 48),
-                    (74, 62),
-                    (66, 72),
-                    (34, 72),
-                    (26, 62),
-                    (20, 48),
-                    (28, 36),
-                    (42, 40),
-                ),
-                closed=True,
-                steps=6,
-            )
-        )
+        put(smooth(p((50, 28), (58, 40), (72, 36), (80, 48), (74, 62), (66, 72), (34, 72), (26, 62), (20, 48), (28, 36),
+                     (42, 40)), closed=True, steps=6))
         put(p((30, 84), (34, 70), (66, 70), (70, 84)))
         c.line(p((50, 44), (50, 66)), mark, 3)
     c.box(x + 24, y + 82, 52, 9, fill, edge, 3.4, radius=4)

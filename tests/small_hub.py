@@ -137,6 +137,14 @@ def write_vlms_are_biased(folder: Path, main: list[dict[str, Any]] | None = None
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         types = {"expected_bias": pa.string()}
         table = pa.table({name: pa.array(values, types.get(name)) for name, values in columns.items()})
+        kinds = {pa.int64(): "int64", pa.bool_(): "bool"}
+        features = {
+            column.name: {"_type": "Image"}
+            if pa.types.is_struct(column.type)
+            else {"dtype": kinds.get(column.type, "string"), "_type": "Value"}
+            for column in table.schema
+        }
+        table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
         pq.write_table(table, folder / "data" / f"{split}-00000-of-00001.parquet")
     splits = "".join(f"  - split: {split}\n    path: data/{split}-*\n" for split in SPLITS)
     (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  data_files:\n{splits}---\n")

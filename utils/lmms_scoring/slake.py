@@ -112,6 +112,14 @@ def official_acc(reply: object, answer: object) -> float:
 # A plain word or two, in which nothing hides that the official rule would overlook.
 _PLAIN = re.compile(r"[A-Za-z]{2,20}(?: [a-z]{2,20}){0,3}\.?|[0-9]|[\u4e00-\u9fff]{1,12}。?")
 _MISREAD = frozenset(("不正常", "0"))
+_NOT_OBVIOUS = re.compile(r"[<\[◁]|:[^:]*:")
+
+
+def _obvious(text: str, found: str) -> bool:
+    """True where the official rule found a plain answer in a plain place, so that no grader would look twice."""
+    if not _PLAIN.fullmatch(found) or found in _MISREAD:
+        return False
+    return text == found or (text.endswith(found) and not _NOT_OBVIOUS.search(text) and "\n" not in found)
 
 
 def score(reply: object, answer: object, *, language: str, answer_type: str = "OPEN", question: str = "") -> Score:
@@ -130,11 +138,12 @@ def score(reply: object, answer: object, *, language: str, answer_type: str = "O
     """
     del language, answer_type  # one rule for all four subsets
     text, reference = to_text(reply), to_str(answer)
-    read = official_form(official_answer(reply))
+    found = official_answer(reply)
+    read = official_form(found)
     acc = float(read == official_form(reference))
     short = len(text) <= 200
-    if acc and short and _PLAIN.fullmatch(text) and text not in _MISREAD and reference:
-        outcome, reading = Outcome.CORRECT, Reading(read, "whole")
+    if acc and short and _obvious(text, found):
+        outcome, reading = Outcome.CORRECT, Reading(read, "whole" if found == text else "marker")
     else:
         outcome, reading = (_short_judge if short else judge)(text, reference, question)
     return Score(acc, read or None, outcome, reading, format_ok(text))

@@ -30,7 +30,7 @@ _HAN = r"\u3400-\u4dbf\u4e00-\u9fff"
 _GAP_BESIDE_HAN = re.compile(rf"(?<=[{_HAN}])\s+|\s+(?=[{_HAN}])")
 _NO_WORD = re.compile(r"[\W_]+")
 _CROSSED = dict.fromkeys(map(ord, "≠¬✗✘❌✖"), " not ")
-_ARTICLE = re.compile(r"(?:^(?:a|an|the)|(?<= (?:of|in|on|at|to|by|is))(?: a| an| the)|(?<= and)(?: a| an| the)|(?<!^) (?:an|the)) (?=\S)")
+_BEFORE_ARTICLE = frozenset(("of", "in", "on", "at", "to", "by", "with", "and"))
 
 
 @lru_cache(maxsize=8192)
@@ -46,8 +46,16 @@ def phrase(text: str) -> str:
     text = _NO_WORD.sub(" ", text).strip()
     if not text.isascii():
         return _GAP_BESIDE_HAN.sub("", text)
-    text = _ARTICLE.sub(lambda found: " " if found[0].startswith(" ") else "", text)
-    return " ".join(map(_word, text.split()))
+    words = text.split()
+    return " ".join(_word(word) for place, word in enumerate(words) if not _is_article(words, place))
+
+
+def _is_article(words: list[str], place: int) -> bool:
+    """True for an article; the `a` of `vitamin a` is none."""
+    word = words[place]
+    if word != "a":
+        return word in ("an", "the")
+    return place + 1 < len(words) and (place == 0 or words[place - 1] in _BEFORE_ARTICLE)
 
 
 def _word(word: str) -> str:
@@ -71,6 +79,7 @@ def _forms() -> Iterator[tuple[str, str]]:
 
 _NAMES = dict(_forms())
 _GROUPS = {concept.name: concept.group for concept in CONCEPTS}
+_ALL_GROUPS = ("side", *sorted({concept.group for concept in CONCEPTS}))
 _ORGANS = {form: concept for form, concept in _NAMES.items() if _GROUPS[concept] in ("organ", "part")}
 _VERTICAL_WORDS = {english: name for name, (english, _) in VERTICAL.items()} | {"top": "upper", "bottom": "lower"}
 
@@ -200,8 +209,9 @@ class Meaning(NamedTuple):
 _NONE = Meaning(frozenset())
 _OR = re.compile(r"\bor\b|\bvs\b|\bversus\b|[或/|]|还是", re.IGNORECASE)
 _ITEM = re.compile(r"[,，、;；&\n]|\band\b|以及|[和及与]", re.IGNORECASE)
-_BULLET = re.compile(r"^\s*(?:[-•*·]\s+|\d{1,2}[.)]\s+)")
+_BULLET = re.compile(r"^\s*(?:[-•*·]\s+|\d{1,2}[.)]\s+(?=\D))")
 _ASIDE = re.compile(r"[(（\[]([^()（）\[\]]{0,200})[)）\]]")
+_WRONG = re.compile(r"\b(?:wrong|incorrect|mistaken|not)\b|错|误|不是|不对", re.IGNORECASE)
 _DENIED = re.compile(r"^(?:not|rather than|而不是|不是|而非) ?(.+)$")
 _LONGEST = 400
 
@@ -228,7 +238,8 @@ def meaning(text: str) -> Meaning:
         group = _group(named)
         for aside in asides:
             other = meaning(aside)
-            if other.two or group and _named(aside, group) - named.names:
+            rivals = {_group_of(name) for name in other.names - named.names} - {""}
+            if other.two or _WRONG.search(aside) or rivals & {_group_of(name) for name in named.names} or _differ(main, aside):
                 return Meaning(named.names, two=True)
             if not group and other.names != named.names and not _abbreviates(aside, main):
                 return Meaning(frozenset((phrase(text),)))
@@ -238,6 +249,17 @@ def meaning(text: str) -> Meaning:
         names = {_list(part) for part in options}
         return Meaning(names.pop()) if len(names) == 1 else Meaning(frozenset().union(*names), two=True)
     return Meaning(_list(text))
+
+
+def _differ(text: str, other: str) -> bool:
+    """True where two texts mention different answers of one group."""
+    for group in _ALL_GROUPS:
+        said = _named(other, group)
+        if said:
+            named = _named(text, group)
+            if named and said - named:
+                return True
+    return False
 
 
 def _abbreviates(short: str, long: str) -> bool:
@@ -272,7 +294,7 @@ def _group(named: Meaning) -> str:
 
 def _group_of(name: str) -> str:
     if name in _GROUPS:
-        return _GROUPS[name]
+        return "side" if _GROUPS[name] == "position" else _GROUPS[name]
     return "side" if name.split(" ")[0] in (*LATERAL, *VERTICAL) else ""
 
 
@@ -303,15 +325,19 @@ def _named(text: str, group: str) -> frozenset[str]:
 
 # Groups whose answers exclude each other in a whole reply: an explanation that brings in another one is no clear answer.
 _EXCLUSIVE = frozenset(("modality", "weighting", "plane", "color", "density", "side"))
-_TURN = re.compile(r"\b(?:actually|wait|correction|however|but|alternatively|or|not)\b|或|但|不对|其实|不是", re.IGNORECASE)
-_BREAK = re.compile(r"(?<=[^\s\d])\.(?=\s|$)|(?<=\d)\.(?=\s+\D)|[。!！;；\n]| - |,? (?:because|since|as it|as the|due to)\b|, which\b|，?(?:因为|由于)")
+_TURN = re.compile(r"\b(?:actually|wait|correction|however|but|alternatively|or)\b|或|但|其实", re.IGNORECASE)
+_BREAK = re.compile(
+    r"(?P<reason>,? (?:because|since|as it|as the|due to)\b|, which\b|，?(?:因为|由于))"
+    r"|(?<=[^\s\d])\.(?=\s|$)|(?<=\d)\.(?=\s+\D)|[。!！;；\n]| - "
+)
+_HAN_CLAUSE = re.compile(r"[是为有呈]|显示|可见|位于")
 _HEDGE = re.compile(
     r"\b(?:not|no|never|n't|cannot|unlikely|likely|probably|possibly|perhaps|maybe|may|might|could|would|if|whether|unclear|unsure"
     r"|either|neither|one of|part of|another|other|opposite|some|both|than)\b|n't\b|不|没|非|无|未|可能|也许|大概|如果|之一|部分|或",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r"\b(?:is|are|was|were|shows?|appears?|would|can|could|does|do|has|have|contains?|depends?|seems?|suggests?|indicates?|plays?)\b",
+    r"\b(?:is|are|was|were|shows?|appears?|would|can|could|does|do|has|have|contains?|depends?|seems?|suggests?|indicates?|plays?|may|might|will)\b",
     re.IGNORECASE,
 )
 _PRONOUN_IS = re.compile(
@@ -341,7 +367,8 @@ def fragments(text: str, question: str) -> Iterator[tuple[str, str]]:
     cut = _BREAK.search(text)
     if cut:
         head, tail = text[: cut.start()].strip(), text[cut.end() :].strip()
-        if head and tail and not _contradicts(head, tail):
+        explains = cut["reason"] or _CLAUSE.search(tail) or _HAN_CLAUSE.search(tail)
+        if head and tail and explains and not _contradicts(head, tail):
             yield head, "leading"
             yield from _framed(head, question)
     gap = text.rfind("\n\n")
@@ -394,7 +421,7 @@ def _framed_chinese(sentence: str, question: str) -> Iterator[tuple[str, str]]:
 
 def _contradicts(head: str, tail: str) -> bool:
     """True where what follows a leading answer takes it back or names another one of its kind."""
-    if _TURN.search(tail):
+    if _TURN.search(tail) or _WRONG.search(tail):
         return True
     named = meaning(head)
     group = _group(named)
@@ -409,7 +436,7 @@ def _contradicts(head: str, tail: str) -> bool:
 # --- yes and no -----------------------------------------------------------------------------------------------------
 
 _ASKS = re.compile(
-    r"\?\s*$|？\s*$|[吗么]\s*$|^(?:is|are|does|do|can|which|what|where|how)\b|是否|是不是|有没有", re.IGNORECASE
+    r"\?\s*$|？\s*$|[吗么]\s*$|^(?:is|are|does|do|can|which|what|where|how)\b|是否|是不是|有没有|多大|多少|什么|哪", re.IGNORECASE
 )
 _LEADING_ENGLISH = re.compile(r"^(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:it|there|this|the|they|that|these|i|we)\b))", re.IGNORECASE)
 _LEADING_CHINESE = re.compile(rf"^({_alternation(tuple(word for word in YES | NO if not word.isascii()))})\s*[，,。.；;！!：:\n]")
@@ -470,6 +497,12 @@ def _claim_chinese(text: str) -> _Claim:
     return _Claim(frozenset((core,)) if core else frozenset(), bool(denials % 2), bool(seeing) or bool(denials))
 
 
+_SEEN_CHINESE = re.compile(
+    r"(?:(?P<no>没有|不能|不可以|未|不|没)|可以|能够|能|有)?(?:观察到|看到|看见|发现|显示|出现|包含|包括|含有|存在)了?|(?P<unseen>看不到|看不见)"
+)
+_NO_IMAGE = re.compile(r"\bno (?:\w+ )?(?:image|picture|scan|photo)\b", re.IGNORECASE)
+
+
 def _echoed(text: str, question: str) -> str | None:
     """The polarity of a sentence that repeats the question as a statement: `The lung is not healthy`, 不包含心脏."""
     if not question or len(text) > 200 or _ASKS.search(text) or _UNSURE.search(text):
@@ -480,15 +513,24 @@ def _echoed(text: str, question: str) -> str | None:
     if not asked.core:
         return None
     agrees = "yes" if asked.denied == said.denied else "no"
-    if said.core == asked.core:
-        # `Lung` answers nothing when asked whether the lung is there.
-        states = chinese and (said.seeing or any(state in text for state in ("正常", "异常", "健康")))
-        return agrees if states or not chinese and _CLAUSE.search(text) or said.denied and not chinese else _state(said, asked, agrees)
+    if chinese and asked.seeing:
+        seen = _SEEN_CHINESE.fullmatch(text.strip(_TRAIL))
+        if seen:
+            return "no" if seen["no"] or seen["unseen"] else "yes"
+    if said.core == asked.core and _is_statement(text, said, chinese):
+        return agrees
     if said.core:
         return _state(said, asked, agrees)
-    if said.seeing and (asked.seeing if not chinese else len(text.strip(_TRAIL)) > 1):
+    if not chinese and said.seeing and asked.seeing and not _NO_IMAGE.search(text):
         return "no" if said.denied else "yes"
     return None
+
+
+def _is_statement(text: str, said: _Claim, chinese: bool) -> bool:
+    """False for a bare noun: `Lung` answers nothing when asked whether the lung is there."""
+    if chinese:
+        return said.seeing or any(state in text for state in ("正常", "异常", "健康"))
+    return said.denied or bool(_CLAUSE.search(text))
 
 
 def _state(said: _Claim, asked: _Claim, agrees: str) -> str | None:
@@ -508,7 +550,9 @@ def _lone_polarity(text: str) -> str | None:
     return "yes" if words in YES else "no" if words in NO else None
 
 
-_BOTH_POLES = re.compile(r"\byes\b.{0,3}(?:/|\bor\b|\band\b).{0,3}\bno\b|\bno\b.{0,3}(?:/|\bor\b|\band\b).{0,3}\byes\b|是或否|是/否", re.IGNORECASE)
+_BOTH_POLES = re.compile(
+    r"\b(?:yes\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?no|no\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?yes)\b|是或否|是/否", re.IGNORECASE
+)
 
 
 def polarity(text: str, question: str) -> tuple[str | None, str]:
@@ -666,7 +710,10 @@ def _counts(named: Meaning, wanted: Meaning, question: str) -> bool:
         return _asked_about(re.sub(r"^(?:no |没有)", "", said), question)
     if not (right in LATERAL or right.lstrip("-").isdigit()) or not said.startswith(f"{right} "):
         return False
-    return _asked_about(said[len(right) + 1 :], question)
+    return not _WHERE.search(question) and _asked_about(said[len(right) + 1 :], question)
+
+
+_WHERE = re.compile(r"^where\b|在哪|哪里|位置", re.IGNORECASE)
 
 
 def _asked_about(noun: str, question: str) -> bool:

@@ -1,0 +1,427 @@
+"""SLAKE: the official rule to the letter, the flexible reading by hand-written cases, token overlap by hand."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmms_scoring import slake
+from lmms_scoring.outcomes import Outcome
+from lmms_scoring.slake_aliases import CONCEPTS, NO, NOTHING, SPELLINGS, SUFFIXES, YES
+from lmms_scoring.slake_reading import meaning, phrase
+
+GOLDEN = Path(__file__).parent / "golden" / "slake.jsonl"
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+sys.path.append(str(Path(__file__).parent / "parity"))
+
+
+def scored(row: dict[str, Any]) -> Any:
+    return slake.score(
+        row["reply"], row["reference"], language=row["language"], answer_type=row["answer_type"], question=row["question"]
+    )
+
+
+def name(row: dict[str, Any]) -> str:
+    return f"{row['case']}: {row['reply']!r} for {row['reference']!r}"
+
+
+# --- golden tables --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_both_readings_agree_with_the_golden_table(row: dict[str, Any]) -> None:
+    score = scored(row)
+    assert (score.acc, score.acc_flexible) == (row["official"], row["flexible"])
+
+
+def test_every_wording_of_the_alias_table_stands_in_the_golden_table() -> None:
+    right = {phrase(row["reply"]) for row in ROWS if row["flexible"] and row["reply"]}
+    right |= {phrase(row["reference"]) for row in ROWS if row["flexible"]}
+    parts = {part for text in (row["reply"] for row in ROWS if row["flexible"]) for part in phrase(text).split()}
+    forms = {form for concept in CONCEPTS for form in (*concept.english, *concept.chinese)}
+    missing = {form for form in forms if not any(form in text for text in right)}
+    suffixes = {suffix for pair in SUFFIXES.values() for side in pair for suffix in side}
+    missing |= {suffix for suffix in suffixes if not any(text.endswith(suffix) for text in right)}
+    missing |= {word for word in YES | NO | NOTHING if phrase(word) not in right}
+    missing |= {word for word in SPELLINGS.values() if phrase(word) not in parts}
+    assert not missing
+
+
+def test_no_wording_belongs_to_two_concepts() -> None:
+    seen: dict[str, str] = {}
+    for concept in CONCEPTS:
+        for form in (*concept.english, *concept.chinese):
+            assert seen.setdefault(form, concept.name) == concept.name
+            assert phrase(form) == form
+
+
+READ = [
+    ("ANSWER: Lung", "lung", "marker"),
+    ("Lung.", "lung", "whole"),
+    ("\\boxed{Lung}", "lung", "boxed"),
+    ("<answer>Lung</answer>", "lung", "tag"),
+    ('{"answer": "lungs"}', "lung", "json"),
+    ("The answer is heart.", "heart", "statement"),
+    ("It is the heart.", "heart", "statement"),
+    ("Heart. It is enlarged.", "heart", "leading"),
+    ("The film shows dark fields.\n\nHeart", "heart", "last line"),
+    ("Yes", "yes", "whole"),
+    ("Spinal cord, lung", "lung, spinal cord", "whole"),
+    ("", None, "empty"),
+    (None, None, "empty"),
+    ("<think>Lung", None, "truncated reasoning"),
+    ("ANSWER: <answer>", None, "placeholder"),
+    ("ANSWER: heart or lung", None, "two answers"),
+    ("heart or lung", None, "two answers"),
+    ("I cannot determine the organ.", None, "refusal"),
+    ("The organ plays a role in breathing and it", None, "none stated"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "value", "how"), READ)
+def test_the_reading_names_what_was_read_and_how(reply: str | None, value: str | None, how: str) -> None:
+    reading = slake.score(reply, "Lung", language="en").reading
+    assert (reading.value, reading.how) == (value, how)
+
+
+@pytest.mark.parametrize(
+    ("reply", "how"),
+    [("Yes", "whole"), ("ANSWER: Yes", "marker"), ("Yes, it does.", "leading"), ("There is a spleen.", "statement")],
+)
+def test_a_yes_is_read_with_its_rule(reply: str, how: str) -> None:
+    score = slake.score(reply, "Yes", language="en", answer_type="CLOSED", question="Is there a spleen?")
+    assert (score.outcome, score.reading.value, score.reading.how) == (Outcome.CORRECT, "yes", how)
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "how"),
+    [
+        ("No", Outcome.OTHER, "whole"),
+        ("Yes or no", Outcome.UNREADABLE, "two answers"),
+        ("No, I cannot determine that", Outcome.UNREADABLE, "refusal"),
+        ("Lung", Outcome.OTHER, "whole"),
+        ("The spleen may be there, which would be usual for", Outcome.UNREADABLE, "none stated"),
+    ],
+)
+def test_what_is_no_yes_is_told_apart(reply: str, outcome: Outcome, how: str) -> None:
+    score = slake.score(reply, "Yes", language="en", answer_type="CLOSED", question="Is there a spleen?")
+    assert (score.outcome, score.reading.how) == (outcome, how)
+
+
+# --- official rule --------------------------------------------------------------------------------------------------
+
+OFFICIAL = [
+    ("ANSWER: CT\nANSWER: MRI", "MRI", 1.0),
+    ("ANSWER: CT\nANSWER: MRI", "CT", 0.0),
+    ("ANSWER:\n\n CT ", "CT", 1.0),
+    ("ANSWER: CT\nof the chest", "CT", 1.0),
+    ("AN\u017fWER: CT", "CT", 1.0),
+    ("ANSWER : CT", "CT", 0.0),
+    ("ANSWER：CT", "CT", 0.0),
+    ("ANSWER: 'CT\"", "CT", 1.0),
+    ("ANSWER:", "CT", 0.0),
+    ("(CT)", "CT", 0.0),
+    ("(CT)", "", 1.0),
+    ("（CT） MRI (axial)", "MRI", 1.0),
+    ("(CT", "CT", 1.0),
+    ("((CT) MRI", "MRI", 1.0),
+    ("(CT）", "CT", 1.0),
+    ("Vitamin A", "Vitamin", 1.0),
+    ("the lung an a", "Lung", 1.0),
+    ("x\u2028ray", "X-Ray", 1.0),
+    ("x\x1cray", "X-Ray", 1.0),
+    ("ｘray", "X-Ray", 0.0),
+    ("X 射线", "X-Ray", 1.0),
+    ("两个", "2", 1.0),
+    ("12个", "12", 1.0),
+    ("²个", "²", 1.0),
+    ("肺个", "肺", 0.0),
+    ("个", "", 0.0),
+    ("eleven", "11", 0.0),
+    ("None", "0", 1.0),
+    ("不正常", "No", 1.0),
+    ("is yes", "Yes", 0.0),
+    ("İ", "i̇", 1.0),
+    ("ß", "ss", 0.0),
+    ("Lung\u200b", "Lung", 0.0),
+    (None, "Lung", 0.0),
+    (None, None, 1.0),
+    (2, 2, 1.0),
+    ("", "()", 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "reference", "acc"), OFFICIAL)
+def test_the_official_rule_keeps_its_flaws(reply: object, reference: object, acc: float) -> None:
+    assert slake.official_acc(reply, reference) == acc
+    assert slake.score(reply, reference, language="en").acc == acc
+
+
+@pytest.mark.parametrize(
+    ("word", "form"),
+    [
+        *zip("none zero one two three four five six seven eight nine ten".split(), [0, *range(11)], strict=True),
+        *zip("零一二三四五六七八九十", range(11), strict=True),
+        ("两", 2),
+        *((word, "yes") for word in ("yes", "yeah", "yep", "true", "是", "是的", "有", "包含", "存在", "可以", "能", "会")),
+        *((word, "no") for word in ("no", "nope", "false", "否", "不是", "没有", "无", "不包含", "不存在", "不可以", "不能", "不会", "不正常")),
+        *((word, "xray") for word in ("x ray", "xray", "x光", "x 光", "x射线", "x 射线")),
+        *((word, "") for word in ("a", "an", "the", *"！？。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～、，；：《》【】", *"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")),
+        ("对", "对"),
+        ("·", "·"),
+        ("“", "“"),
+    ],
+)  # fmt: skip
+def test_the_official_form_folds_what_the_reference_folds(word: str, form: object) -> None:
+    assert slake.official_form(word) == str(form)
+    assert slake.official_form(f" {word.upper()} ") == str(form)
+
+
+# --- the data beside the checkout -----------------------------------------------------------------------------------
+
+
+def test_prompt_lengths_are_the_published_ones(shared: Path) -> None:
+    lengths: dict[str, list[int]] = {}
+    for row in json.loads((shared / "hub/BoKelvin/SLAKE/test.json").read_text(encoding="utf-8")):
+        key = f"{row['q_lang']}_{row['answer_type'].lower()}"
+        lengths.setdefault(key, []).append(len(slake.prompt(row["question"], row["q_lang"])))
+    summary = {key: (len(each), round(sum(each) / len(each), 2), min(each), max(each)) for key, each in lengths.items()}
+    assert summary == {
+        "en_open": (645, 195.09, 168, 257),
+        "en_closed": (416, 187.99, 162, 253),
+        "zh_open": (613, 67.07, 61, 79),
+        "zh_closed": (420, 65.44, 60, 82),
+    }
+    together = sum(lengths.values(), [])
+    assert round(sum(together) / len(together), 1) == 130.2
+
+
+def test_every_case_from_a_bug_report_holds_in_both_readings(shared: Path) -> None:
+    cases = [json.loads(line) for line in (shared / "cases/slake.jsonl").read_text(encoding="utf-8").splitlines()]
+    for case in cases:
+        document = case["doc"]
+        score = slake.score(
+            case["reply"], document["answer"], language=document["q_lang"], answer_type=document["answer_type"]
+        )
+        assert (case["id"], score.acc, score.acc_flexible) == (case["id"], case["official"]["acc"], case["flexible"]["acc"])
+
+
+@pytest.mark.parametrize(("file", "right", "flexible"), [("original", 529, 616), ("black", 263, 282)])
+def test_real_replies_score_as_the_reference_scorer_does(shared: Path, file: str, right: int, flexible: int) -> None:
+    rows = {row["qid"]: row for row in json.loads((shared / "hub/BoKelvin/SLAKE/test.json").read_text(encoding="utf-8"))}
+    replies = (shared / f"replies/slake_huatuogpt_vision_7b_{file}.jsonl").read_text(encoding="utf-8").splitlines()
+    official = readable = 0.0
+    for reply in map(json.loads, replies):
+        row = rows[reply["qid"]]
+        score = slake.score(reply["reply"], row["answer"], language=row["q_lang"], question=row["question"])
+        assert score.acc == reply["acc"]
+        assert score.acc_flexible >= score.acc
+        official += score.acc
+        readable += score.acc_flexible
+    assert (official, readable) == (right, flexible)
+
+
+def test_every_reference_answers_its_own_question(shared: Path) -> None:
+    for row in json.loads((shared / "hub/BoKelvin/SLAKE/test.json").read_text(encoding="utf-8")):
+        for reply in (row["answer"], f"ANSWER: {row['answer']}", f"**{row['answer']}**", row["answer"].upper()):
+            score = slake.score(reply, row["answer"], language=row["q_lang"], question=row["question"])
+            assert (reply, score.acc, score.acc_flexible) == (reply, 1.0, 1.0)
+            assert slake.token_scores(reply, row["answer"], row["q_lang"]) == (1.0, 1.0)
+
+
+def test_the_two_polarities_never_mix(shared: Path) -> None:
+    for row in json.loads((shared / "hub/BoKelvin/SLAKE/test.json").read_text(encoding="utf-8")):
+        polarity = slake.official_form(row["answer"])
+        if polarity in ("yes", "no") and row["answer"] not in ("不正常", "健康"):
+            others = ("No", "不是", "没有", "否") if polarity == "yes" else ("Yes", "是", "是的", "有")
+            for reply in others:
+                score = slake.score(reply, row["answer"], language=row["q_lang"], question=row["question"])
+                assert score.outcome is Outcome.OTHER
+
+
+# --- prompts, form --------------------------------------------------------------------------------------------------
+
+
+def test_the_prompt_strips_the_question_and_asks_in_its_language() -> None:
+    assert slake.prompt(" Where is it?\n", "en") == (
+        "Where is it?\nAnswer the question with a single word or phrase in English.\n"
+        'The last line of your response must be of the form "ANSWER: <answer>" (without quotes).'
+    )
+    assert slake.prompt("在哪{}?", "zh") == (
+        '在哪{}?\n请用一个中文词语或短语回答问题。\n回答的最后一行必须是 "ANSWER: <答案>" 的形式（不含引号）。'
+    )
+
+
+def test_a_question_in_a_third_language_is_the_row_s_fault() -> None:
+    with pytest.raises(ValueError, match=r"not in 'de'.*Wo ist"):
+        slake.prompt("Wo ist das?", "de")
+
+
+@pytest.mark.parametrize(
+    ("reply", "ok"),
+    [
+        ("ANSWER: Lung", True),
+        ("answer: lung.", True),
+        ("It is dark.\nANSWER: Lung\n\n", True),
+        ("<think>ANSWER: no</think>\nANSWER: 肺", True),
+        ("ANSWER:Lung", True),
+        ("ANSWER: <answer>", False),
+        ("ANSWER: <答案>", False),
+        ("ANSWER:", False),
+        ("ANSWER:\nLung", False),
+        ("ANSWER：Lung", False),
+        ("ANSWER: Lung\nIt is dark.", False),
+        ("My ANSWER: Lung", False),
+        ("Lung", False),
+        ("<think>\nANSWER: Lung", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_the_form_is_a_last_line_with_marker_and_answer(reply: str | None, ok: bool) -> None:
+    assert slake.format_ok(reply) is ok
+    assert slake.score(reply, "Lung", language="en").format_ok is ok
+
+
+# --- token overlap --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "reference", "language", "recall", "f1"),
+    [
+        ("The lower left lung", "Lower Left Lung", "en", 1.0, 6 / 7),
+        ("left lung", "Lower Left Lung", "en", 2 / 3, 4 / 5),
+        ("Left Lung.\n", "left, lung", "en", 1.0, 1.0),
+        ("It is dark.\nANSWER: lung", "Lung", "en", 1.0, 1.0),
+        ("lung lung lung", "Lung", "en", 1.0, 1 / 2),
+        ("lung", "lung lung", "en", 1 / 2, 2 / 3),
+        ("<think>Lung</think>Heart", "Lung", "en", 0.0, 0.0),
+        ("<think>Lung", "Lung", "en", 0.0, 0.0),
+        ("xray", "X-Ray", "en", 0.0, 0.0),
+        ("左下肺部", "左下肺", "zh", 1.0, 6 / 7),
+        ("右下肺", "左下肺", "zh", 2 / 3, 2 / 3),
+        ("T2加权像", "T2", "zh", 1.0, 2 / 5),
+        ("T1", "T2", "zh", 0.0, 0.0),
+        ("肺、心脏", "心脏,肺", "zh", 1.0, 1.0),
+        ("左肺", "左下肺", "en", 0.0, 0.0),
+        ("naïve肺ab", "肺", "zh", 1.0, 1 / 2),
+        ("", "Lung", "en", 0.0, 0.0),
+        (None, "Lung", "en", 0.0, 0.0),
+        ("Lung", "", "en", 0.0, 0.0),
+        ("...", "", "en", 1.0, 1.0),
+    ],
+)
+def test_token_overlap_by_hand(reply: str | None, reference: str, language: str, recall: float, f1: float) -> None:
+    assert slake.token_recall(reply, reference, language) == pytest.approx(recall)
+    assert slake.token_f1(reply, reference, language) == pytest.approx(f1)
+
+
+# --- properties -----------------------------------------------------------------------------------------------------
+
+FRAGMENTS = [
+    "ANSWER:", "ANSWER: <answer>", "答案：", "<think>", "</think>", "<answer>", "</answer>", "\\boxed{", "}", "(", ")", "（", "）", "[", "**", "yes", "No", "是的",
+    "没有", "不", "或", " or ", ", ", "、", "和", " and ", "lung", "the ", "CT", "2", "两个", "-", ".", "\n", "\n\n", "it is ", "The answer is ", "left ", "lower ", "左", "下",
+    "肺", '{"answer": "', '"', "\u2028", "\x1c", "\ud800", "İ", "👍", "\u0301", "10" * 20,
+]  # fmt: skip
+REPLIES = st.one_of(
+    st.none(),
+    st.integers(),
+    st.text(max_size=60),
+    st.text(alphabet=st.characters(codec=None), max_size=40),
+    st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join),
+)
+REFERENCES = st.sampled_from(sorted({row["reference"] for row in ROWS}))
+QUESTIONS = st.sampled_from(sorted({row["question"] for row in ROWS}))
+
+
+@given(REPLIES, REFERENCES, QUESTIONS)
+def test_no_reply_of_any_kind_raises(reply: object, reference: str, question: str) -> None:
+    for language in ("en", "zh"):
+        score = slake.score(reply, reference, language=language, question=question)
+        assert score.acc in (0.0, 1.0)
+        assert (score.reading.value is None) == (score.outcome is Outcome.UNREADABLE)
+        recall, f1 = slake.token_scores(reply, reference, language)
+        assert 0.0 <= recall <= 1.0
+        assert 0.0 <= f1 <= 1.0
+
+
+@given(REPLIES, REFERENCES)
+def test_score_and_the_bare_official_rule_agree(reply: object, reference: str) -> None:
+    score = slake.score(reply, reference, language="en")
+    assert score.acc == slake.official_acc(reply, reference)
+    assert score.official == (slake.official_form(slake.official_answer(reply)) or None)
+
+
+@given(st.text(max_size=40))
+def test_folding_a_phrase_twice_changes_nothing_more(text: str) -> None:
+    once = phrase(text)
+    twice = phrase(once)
+    assert phrase(twice) == twice
+
+
+@given(st.sampled_from([row["reference"] for row in ROWS if row["reference"]]))
+def test_a_reference_answers_itself(reference: str) -> None:
+    assert slake.score(reference, reference, language="en").outcome is Outcome.CORRECT
+
+
+@given(REFERENCES, REFERENCES)
+def test_meaning_the_same_is_symmetric(one: str, other: str) -> None:
+    forth = slake.score(one, other, language="en").outcome is Outcome.CORRECT
+    back = slake.score(other, one, language="en").outcome is Outcome.CORRECT
+    assert forth == back
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.sampled_from(["en", "zh"]))
+def test_token_f1_is_symmetric(one: str, other: str, language: str) -> None:
+    def plain(text: str) -> str:
+        return text.replace(":", " ").replace("<", " ")
+
+    forth = slake.token_f1(plain(one), plain(other), language)
+    assert forth == pytest.approx(slake.token_f1(plain(other), plain(one), language))
+
+
+@given(st.lists(st.sampled_from(["Lung", "Heart", "Liver", "Spleen"]), min_size=2, max_size=4, unique=True), st.randoms())
+def test_a_list_is_read_in_any_order_and_never_in_part(items: list[str], rng: random.Random) -> None:
+    shuffled = items[:]
+    rng.shuffle(shuffled)
+    assert meaning(", ".join(shuffled)) == meaning(", ".join(items))
+    assert slake.score(", ".join(items[1:]), ", ".join(items), language="en").outcome is Outcome.OTHER
+    assert slake.score(", ".join(items), ", ".join(items[1:]), language="en").outcome is Outcome.OTHER
+
+
+@settings(max_examples=50)
+@given(st.sampled_from(["CT", "MRI", "X-Ray"]), st.sampled_from(["CT", "MRI", "X-Ray"]))
+def test_a_reply_with_two_modalities_is_never_right(one: str, other: str) -> None:
+    if one == other:
+        return
+    for form in ("{} or {}", "{}/{}", "ANSWER: {} or {}", "{} ({})", "{}. {} is likely.", "{}、{}", "{} and {}", "{}\n{}"):
+        reply = form.format(one, other)
+        for reference in (one, other):
+            assert slake.score(reply, reference, language="en").outcome is not Outcome.CORRECT
+
+
+def test_the_grammar_s_replies_never_raise_and_always_score_officially() -> None:
+    grammar = pytest.importorskip("grammar_slake")
+    rng = random.Random(3)
+    for row in ROWS[::20]:
+        for reply in islice(grammar.replies(rng, row["reference"], row["language"]), 20):
+            score = slake.score(reply, row["reference"], language=row["language"], question=row["question"])
+            assert score.acc == slake.official_acc(reply, row["reference"])
+
+
+@pytest.mark.parametrize("piece", ["(", "（", "[", "ANSWER: ", "<think>", "\\boxed{", " ", "\n", "不", "a ", "Lung. ", "\n\n", "T2*"])
+def test_a_megabyte_takes_no_more_than_linear_time(piece: str) -> None:
+    reply = piece * (1_000_000 // len(piece))
+    begin = time.perf_counter()
+    slake.score(reply, "Lung", language="en", question="Is the lung healthy?")
+    slake.token_scores(reply, "Lung", "en")
+    assert time.perf_counter() - begin < 15

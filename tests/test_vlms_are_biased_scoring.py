@@ -31,8 +31,8 @@ REPLIES = st.one_of(
         st.sampled_from(
             [
                 "{", "}", "4", "5", "-", ".", " ", ",", "Yes", "No", "four", "not ", " or ", "so ", "=", "(", ")", "\n",
-                "The answer is ", "四", "共", "\\boxed{", "<think>", "</think>", "{4}", "{5}", "wait ", "\u3000", "\ud800",
-                "²", "1. ", "usually ", " in front ", "total ",
+                "The answer is ", "四", "共", "\\boxed{", "<think>", "</think>", "{4}", "{5}", "wait ", "\u3000",
+                "\ud800", "²", "1. ", "usually ", " in front ", "total ",
             ]
         )
     ).map("".join),
@@ -131,8 +131,8 @@ def test_a_reply_that_names_two_numbers_as_alternatives_is_never_read(one: int, 
 @pytest.mark.parametrize(
     "unit",
     [
-        "answer: ", "{4}", "{", "}", "4 ", "yes. ", "so ", "actually 4 ", "(4 ", "e.g. {", "\\boxed{", "the answer is 4. ",
-        " ", "9", "no, ", "<think>", '"answer": ', "的", "\ud800", "4 or ",
+        "answer: ", "{4}", "{", "}", "4 ", "yes. ", "so ", "actually 4 ", "(4 ", "e.g. {", "\\boxed{",
+        "the answer is 4. ", " ", "9", "no, ", "<think>", '"answer": ', "的", "\ud800", "4 or ",
     ],
 )  # fmt: skip
 def test_a_reply_of_a_megabyte_takes_no_more_than_its_share_of_time(unit: str) -> None:

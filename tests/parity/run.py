@@ -170,7 +170,7 @@ def report(comparison: Comparison, seconds: float) -> str:
     """One line with the counts, and below it the first inputs that differ."""
     head = (
         f"{comparison.benchmark:16} {comparison.version:18} {comparison.count:>8,} inputs  "
-        f"{comparison.differences:>4,} differences  ({comparison.agreed_right:,} read or right in both; {seconds:.0f} s)"
+        f"{comparison.differences:>4,} differences  ({comparison.agreed_right:,} answers in both; {seconds:.0f} s)"
     )
     shown = [
         f"    {ascii(item)[:400]}\n      ours {mine!r}, theirs {other!r}" for item, mine, other in comparison.shown

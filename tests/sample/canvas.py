@@ -219,7 +219,7 @@ class Canvas:
 def png(image: Image.Image, colours: int | None = 40) -> bytes:
     """PNG bytes; with `colours`, a palette image of at most so many."""
     if colours is not None:
-        image = image.quantize(colours, Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)
+        image = image.quantize(colours, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
     return out.getvalue()

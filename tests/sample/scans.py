@@ -49,10 +49,10 @@ def chest_xray(width: int, height: int, *, opacity: bool = False, big_heart: boo
         c.soft(smooth([(300, 112), (326, 106), (362, 138), (392, 210), (406, 300), (408, 370), (392, 362), (376, 280),
                        (352, 200), (320, 150)], closed=True), 14, 3)
         c.soft_line([(304, 134), (322, 152), (352, 202), (376, 282), (390, 358)], 150, 3, 0.8, 0.9)
-    heart: list[Point] = [(236, 176), (270, 172), (292, 220), (322, 262), (344, 312), (346, 352), (318, 372), (250, 374), (212, 356),
+    heart = [(236.0, 176), (270, 172), (292, 220), (322, 262), (344, 312), (346, 352), (318, 372), (250, 374), (212, 356),
              (206, 300), (222, 250)]
     if big_heart:
-        heart: list[Point] = [(x + (x - 250) * (0.62 if x > 250 else 0.55), y + 2) if y > 200 else (x, y) for x, y in heart]
+        heart = [(x + (x - 250) * (0.62 if x > 250 else 0.55), y + 2) if y > 200 else (x, y) for x, y in heart]
     c.soft(smooth(heart, closed=True), 176, 6)
     c.soft(smooth([(262, 150), (294, 152), (300, 186), (270, 196)], closed=True), 164, 5)
     for i in range(13):

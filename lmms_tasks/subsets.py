@@ -90,6 +90,17 @@ class Subset:
         with stopping_the_run():
             return lmms_data.images.decode(image["bytes"], f"{self.benchmark}, row {row}").convert("RGB")
 
+    def image_sizes(self, names: Sequence[str]) -> list[tuple[int, int]]:
+        """Width and height of the named images, in order, read from their headers."""
+        with stopping_the_run():
+            archive = _archive(self.benchmark, os.environ.get(sources.DATA, ""))
+            return [lmms_data.images.size(archive.read(name), archive.where(name)) for name in names]
+
+    def embedded_image_size(self, image: Mapping[str, Any], row: object) -> tuple[int, int]:
+        """Width and height of the image that a row holds, read from its header."""
+        with stopping_the_run():
+            return lmms_data.images.size(image["bytes"], f"{self.benchmark}, row {row}")
+
 
 @functools.lru_cache(maxsize=None)
 def _archive(benchmark: str, chosen: str) -> ImageArchive:

@@ -36,11 +36,26 @@ def doc_to_text(doc: Mapping[str, Any]) -> str:
 
 def doc_to_messages(doc: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The reference conversation: the system prompt, then the user's text followed by the images in order."""
-    images = [{"type": "image", "url": image} for image in doc_to_visual(doc)]
+    return conversation(doc, doc_to_visual(doc))
+
+
+def conversation(doc: Mapping[str, Any], pictures: Sequence[Image.Image]) -> list[dict[str, Any]]:
+    """The reference conversation with these images."""
+    images = [{"type": "image", "url": picture} for picture in pictures]
     return [
         {"role": "system", "content": [{"type": "text", "text": medxpertqa.SYSTEM_PROMPT}]},
         {"role": "user", "content": [{"type": "text", "text": doc_to_text(doc)}, *images]},
     ]
+
+
+def slices(doc: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns by which reports break the scores down."""
+    return {
+        "question_type": doc["question_type"],
+        "medical_task": doc["medical_task"],
+        "body_system": doc["body_system"],
+        "images": len(doc.get("images") or []),
+    }
 
 
 @with_repeats
@@ -54,12 +69,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
             row=row,
             reference=doc["label"],
             cluster=row,
-            slices={
-                "question_type": doc["question_type"],
-                "medical_task": doc["medical_task"],
-                "body_system": doc["body_system"],
-                "images": len(doc.get("images") or []),
-            },
+            slices=slices(doc),
         ),
         **{
             metric: records.item(score.acc, row) if doc["question_type"] == question_type else None

@@ -36,20 +36,7 @@ def decode(data: bytes, where: str, *, mode: str | None = None, max_pixels: int 
             whatever `PIL.ImageFile.LOAD_TRUNCATED_IMAGES` says: lmms-eval switches it on, and PIL then shows a
             cut-off picture as a grey area.
     """
-    from PIL import Image
-
-    if not data:
-        raise ImageError(f"{where} is empty", _REMEDY)
-    if data.startswith(_PNG):
-        _check_png(data, where)
-    try:
-        image = Image.open(BytesIO(data), formats=_FORMATS)
-    except Image.DecompressionBombError as error:
-        raise ImageError(f"{where} is too large to be decoded safely ({error})", _REMEDY) from error
-    except Exception as error:  # PIL raises many kinds for damaged headers
-        raise ImageError(
-            f"{where} is not a readable image ({_short(error)}; it begins {data[:12]!r})", _REMEDY
-        ) from error
+    image = _opened(data, where)
     width, height = image.size
     if width * height > max_pixels:
         raise ImageError(f"{where} has {width} x {height} pixels; at most {max_pixels:,} are decoded", _REMEDY)
@@ -59,6 +46,33 @@ def decode(data: bytes, where: str, *, mode: str | None = None, max_pixels: int 
     except Exception as error:
         raise ImageError(f"{where} is cut off or damaged ({_short(error)}; {len(data):,} bytes)", _REMEDY) from error
     return image if mode in (None, image.mode) else image.convert(mode)
+
+
+def size(data: bytes, where: str) -> tuple[int, int]:
+    """Width and height of the picture in `data`, from its header, without decoding it.
+
+    Raises:
+        ImageError: the data does not begin like a picture, or a checksum in it is wrong.
+    """
+    width, height = _opened(data, where).size
+    return width, height
+
+
+def _opened(data: bytes, where: str) -> Image.Image:
+    from PIL import Image
+
+    if not data:
+        raise ImageError(f"{where} is empty", _REMEDY)
+    if data.startswith(_PNG):
+        _check_png(data, where)
+    try:
+        return Image.open(BytesIO(data), formats=_FORMATS)
+    except Image.DecompressionBombError as error:
+        raise ImageError(f"{where} is too large to be decoded safely ({error})", _REMEDY) from error
+    except Exception as error:  # PIL raises many kinds for damaged headers
+        raise ImageError(
+            f"{where} is not a readable image ({_short(error)}; it begins {data[:12]!r})", _REMEDY
+        ) from error
 
 
 def _short(error: BaseException) -> str:

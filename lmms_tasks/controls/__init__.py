@@ -1,0 +1,1 @@
+"""Controls: the benchmarks' questions without their pictures."""

@@ -1,0 +1,1 @@
+"""MedXpertQA by its authors' protocol of two turns."""

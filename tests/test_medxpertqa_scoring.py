@@ -459,8 +459,8 @@ def test_the_prompt_is_the_reference_s_to_the_character() -> None:
     options = {"B": " Ulnar ", "A": "Radial"}
     assert medxpertqa.SYSTEM_PROMPT == "You are a helpful medical assistant."
     assert medxpertqa.prompt(" Which nerve?\nAnswer Choices: (A) Radial (B) Ulnar\nAnswer Choices: x", options) == (
-        "Answer the following multiple choice question. The last line of your response should be of the following format: "
-        "'ANSWER: [LETTER]' (without quotes) where [LETTER] is one of A,B. Think step by step before answering.\n\n"
+        "Answer the following multiple choice question. The last line of your response should be of the following "
+        "format: 'ANSWER: [LETTER]' (without quotes) where [LETTER] is one of A,B. Think step by step before answering.\n\n"
         "Which nerve?\n\nA) Radial\nB) Ulnar"
     )
 
@@ -637,7 +637,8 @@ def test_no_reply_raises_and_a_letter_is_one_of_the_options_or_none(reply: objec
     assert score.reading.value is None or score.reading.value in options
     assert score.reading.how
     assert medxpertqa.authors_letter(reply, options) in (None, *options)
-    assert score.acc in (0.0, 1.0) and score.bias is None
+    assert score.acc in (0.0, 1.0)
+    assert score.bias is None
     assert (score.outcome is Outcome.UNREADABLE) == (score.reading.value is None)
     if score.format_ok:
         assert score.official is not None

@@ -285,8 +285,11 @@ def test_an_answer_is_no_echo(text: str) -> None:
 
 
 def test_an_echo_is_noticed_after_a_marker_only() -> None:
-    assert echoes("ANSWER: [LETTER]") and echoes("答案:<答案>") and echoes("answer : <answer>")
-    assert not echoes("[LETTER]") and not echoes("ANSWER: C")
+    assert echoes("ANSWER: [LETTER]")
+    assert echoes("答案:<答案>")
+    assert echoes("answer : <answer>")
+    assert not echoes("[LETTER]")
+    assert not echoes("ANSWER: C")
 
 
 # --- stated answers --------------------------------------------------------------------------------------------------
@@ -503,7 +506,8 @@ def test_nothing_raises_and_every_place_lies_in_the_text(raw: object) -> None:
     refuses(text)
     for place in stated(text):
         assert 0 <= place.start < place.end <= len(text)
-        assert place.text and not is_placeholder(place.text)
+        assert place.text
+        assert not is_placeholder(place.text)
 
 
 @pytest.mark.parametrize(

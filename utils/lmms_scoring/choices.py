@@ -61,8 +61,8 @@ def _leading_labels(run: str, labels: frozenset[str]) -> str:
 #: with, the form up to the letter, and what must stand before it.
 CHOICES = (
     (
-        ("choose", "chose", "select", "pick", "go with", "going with", "opt for", "answer"),
-        r"(?:choose|chose|select|pick|go(?:ing)? with|opt for|answer)\b:?",
+        ("choose", "chose", "select", "pick", "go with", "going with", "opt for", "say", "answer"),
+        r"(?:choose|chose|select|pick|go(?:ing)? with|opt for|say|answer)\b:?",
         r"\b(?:i|we)(?:'d|'ll|'m| would| will| shall| must| should| am| are)?(?: \w{2,10}ly)? \Z",
     ),
     (
@@ -89,9 +89,10 @@ _VERDICT_STARTS = (" is", " are", " be", "conclusion", "verdict", "choice", "sel
 #: A choice whose letter comes first: "option C is the correct answer"; and what must then stand before the letter.
 LETTER_FIRST = (
     (
-        ("correct", "best", "right", "most "),
+        ("correct", "best", "right", "most ", "answer"),
         r"\b([A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |most likely )?"
-        r"(?:the )?(?:single )?(?:correct|best|right|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
+        r"(?:the )?(?:single )?"
+        r"(?:correct|best|right|answer|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
     ),
     (("正确", "佳", "合适"), r"(?<![A-Za-z])([A-Z])(?:选项|项)?(?:是|为)?(?:最)?(?:正确|佳|合适)"),
 )
@@ -124,7 +125,7 @@ REJECTED = re.compile(
 FILLERS = re.compile(
     r"(?:[\s:=>#-]|(?:the|is|are|be|option|options|choice|choices|answer|letter|letters|labell?ed|statement|"
     r"most likely|likely|probably|clearly|definitely|therefore|thus|indeed|still|simply|either|both|"
-    r"correct|best|right|final)(?![A-Za-z])|选项|选择|选|是|为)*",
+    r"correct|best|right|final|not (?:option )?[\[(]?[A-Z][\])]?,? but(?: rather)?)(?![A-Za-z])|选项|选择|选|是|为)*",
     re.IGNORECASE,
 )
 #: The same for a whole reply, which has no declaration before its letter.
@@ -154,9 +155,23 @@ _EXPLAINS_MORE = re.compile(
 _WORDS = frozenset("AI")
 
 _ALSO = re.compile(
-    r"\b(?:and|or|as well as|plus)\s{1,3}(?:also |option |options |both |possibly |either ){0,2}"
+    r"\b(?:and|or|as well as|plus)\s{1,3}(?:also |so is |option |options |both |possibly |either ){0,3}"
     r"(?:[\[(]([A-Z])[\])]|([A-Z])(?=\s{0,2}(?:[).:,;]|$|\n)))"
 )
+#: What makes an answer depend on something.
+_CONDITIONAL = re.compile(r"\b(?:unless|otherwise|in which case|in that case)\b", re.IGNORECASE)
+#: What announces a correction in the middle of a text.
+_SECOND_THOUGHT = re.compile(
+    r"\b(?:wait|hold on|scratch that|on second thoughts?|on reflection|actually|correction)\b[\s,.:-]{0,4}",
+    re.IGNORECASE,
+)
+#: A last sentence that is nothing but a label.
+_CLOSING = re.compile(
+    r"(?:^|[.!?]\s)(?:therefore|thus|hence|so|definitely|probably|clearly),? (?:it is |it's )?(?:option |choice )?"
+    r"[\[(]?([A-Z])[\])]?\.?\Z",
+    re.IGNORECASE,
+)
+_INLINE_ITEM = re.compile(r"[\[(]?(?<![A-Za-z])([A-Z])[\]).:]{1,2}\s{1,3}")
 _ITEM = re.compile(
     r"[ \t>#-]{0,6}(?:\d{1,2}[.)] ?)?(?:(?:option|choice) )?"
     r"(?:[\[(]([A-Z])[\])]|([A-Z])[).:](?=\s|$)|([A-Z])[ \t]{0,3}$|([A-Z]) \()(.*)",
@@ -232,9 +247,9 @@ class _Reader:
         """The reading of a reply that is nothing but a label or an option, or a list of them."""
         if "\n" in self.text or len(self.text) > LONGEST:
             return None
-        labels = self.labels(self.text, complete=True)
+        labels = self.labels(_QUOTES.sub("", self.text), complete=True)
         if labels:
-            return _one(labels, "whole")
+            return _one((*labels, *self.walked(self.text)), "whole")
         named = self.named_text(self.text)
         return Reading(named, "option text") if named else None
 
@@ -250,8 +265,22 @@ class _Reader:
         for place in self.choices(after):
             choice = self.declaration(place, [])
             if choice:
-                return choice
-        return found
+                found, after = choice, place.start
+                break
+        return found and self.corrected(found, after)
+
+    def corrected(self, reading: Reading, after: int) -> Reading:
+        """The reading, or what a second thought after it says instead: "the answer is C… wait, D is the answer"."""
+        thought = None
+        for thought in _SECOND_THOUGHT.finditer(self.text, after):
+            pass
+        if thought and reading.value:
+            rest = self.text[thought.end() : thought.end() + 200]
+            first = _LETTER_FIRST[0][1].match(rest)
+            labels = (first[1],) if first else self.labels(rest.partition("\n")[0], complete=True)
+            if labels and set(labels) <= self.options.keys():
+                return _one(labels, reading.how)
+        return reading
 
     def declaration(self, place: Stated, before: list[Stated]) -> Reading | None:
         """The reading of one declaration, or None where it says nothing of its own."""
@@ -283,15 +312,19 @@ class _Reader:
             for place in form.finditer(self.text, begin) if any(word in tail for word in words) else ():
                 before = self.text[max(0, place.start() - 14) : place.start()]
                 if place[1] in self.options and _BEFORE_LETTER.search(before) and not self.disowned(place.start()):
-                    found.append((place.start(), (place[1],), "statement"))
+                    found.append((place.start(), self.together(place, form), "statement"))
         if len(lines) > 1 and self.complete(lines[-1]) and not any(_ITEM.match(line) for line in lines[-4:-1]):
             found.append((len(self.text), self.items(lines, len(lines) - 1), "line"))
+        closing = _CLOSING.search(lines[-1][-80:])
+        if closing and closing[1].upper() in self.options:
+            found.append((len(self.text), (closing[1].upper(),), "line"))
         if first:
             return _one([*first, *(label for _, labels, _ in found for label in labels)], "leading")
         if not found:
             return None
         _, labels, how = max(found)
-        return _one(labels, how)
+        joint = next((more for _, more, _ in found if len(set(more)) > 1 and set(labels) <= set(more)), labels)
+        return _one(joint, how)
 
     # Pieces -----------------------------------------------------------------------------------------------------------
 
@@ -365,12 +398,30 @@ class _Reader:
             return self.labels(text, complete=False)
         return _NOTHING
 
+    def together(self, place: re.Match[str], form: re.Pattern[str]) -> tuple[str, ...]:
+        """The labels that one sentence calls right, of which `place` is one."""
+        sentence = re.split(r"[.!?;\n]", self.text[place.end() : place.end() + 200])[0]
+        more = [found[1] for found in form.finditer(sentence)]
+        also = _ALSO.search(sentence)
+        if also:
+            more.append(also[1] or also[2])
+        return (place[1], *(label for label in more if label in self.options))
+
+    def walked(self, line: str) -> tuple[str, ...]:
+        """The labels in a line that are each followed by the text of their option."""
+        return tuple(
+            found[1]
+            for found in _INLINE_ITEM.finditer(line)
+            if found[1] in self.options and self.begins(line[found.end() :]) == found[1]
+        )
+
     def leading(self, lines: list[str]) -> tuple[str, ...]:
         """The labels that open the reply, or () where the opening is a heading or the first step of a walk."""
         labels = self.items(lines, 0)
         if not labels:
             named = self.named_text(lines[0]) if len(lines) > 1 else None
             return (named,) if named else _NOTHING
+        labels = tuple(dict.fromkeys((*labels, *self.walked(lines[0]))))
         others = {label for line in lines[1:] for label in self.items([line], 0)} - set(labels)
         if len(labels) == 1 and others:
             own = self.begins(_ITEM.sub(r"\5", lines[0]).strip(" .:)")) == labels[0]
@@ -425,7 +476,7 @@ class _Reader:
         if not found:
             several = _LETTERS_ONLY.match(text, begin)
             if several and self.options.keys() >= set(several[1]) and not self.begins(text[begin:]):
-                return tuple(dict.fromkeys(several[1]))
+                return tuple(dict.fromkeys(several[1])) if len(set(several[1])) > 1 else _NOTHING
             return _NOTHING
         label, end = found[2].upper(), found.end()
         after = text[end:]
@@ -434,6 +485,8 @@ class _Reader:
         rest = after.strip(" \t.:)-")
         if not rest or rest == self.options[label].strip(" \t.:)-"):
             return (label,)
+        if rest in self.options:
+            return (label, rest)
         own = self.begins(rest)
         if own and own != label:
             return (label, own)
@@ -444,11 +497,13 @@ class _Reader:
             if not (found[1] or found[3]) and not self.stands_alone(text, found, complete=complete):
                 return _NOTHING
         tail = rest[len(self.options[label]) :] if own else rest
-        if REJECTED.match(tail):
+        if REJECTED.match(tail) or _CONDITIONAL.search(re.split(r"[.!?\n]", tail)[0]):
             return _NOTHING
         also = _ALSO.search(tail)
         if also and (also[1] or also[2]) in self.options:
             return (label, also[1] or also[2])
+        if own:
+            return (label, *self.walked(tail[:LONGEST])[:1]) if _INLINE_ITEM.match(tail.lstrip(" ,;/|.")) else (label,)
         return (label,)
 
     def listed(self, text: str, first: re.Match[str]) -> tuple[str, ...]:

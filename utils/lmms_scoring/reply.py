@@ -304,7 +304,8 @@ def in_json(text: str) -> Iterator[Stated]:
 #: Marker forms, each with the place of the answer right after it. A colon (or 是, 为) ends a marker.
 MARKERS = (
     r"\b(?:answers?|ans|final diagnosis)"
-    r"(?: ?\([^()\n]{0,30}\))?(?: (?:choice|option|letter|is|are))?\s{0,6}:",
+    r"(?: ?\([^()\n]{0,30}\))?(?: (?:choice|option|letter|is|are))?\s{0,6}(?::|=|-(?=\s))",
+    r"(?:(?<=\n)|(?<=# )|(?<=final )|(?<=correct ))answer[ \t]{0,3}(?=\n)",
     r"(?:答案|正确选项|正确的选项)(?:应该|应当|应|就)?[ \t]{0,3}(?:选择|选|是|为|:)[ \t]{0,3}:?",
 )
 
@@ -343,7 +344,7 @@ _SPACE = re.compile(r"\s{0,200}")
 
 
 def beginning(pattern: re.Pattern[str], words: tuple[str, ...], text: str, lowered: str) -> Iterator[re.Match[str]]:
-    """The matches of a pattern of which every match begins with one of these words; `lowered` is the text in lower case.
+    """The matches of a pattern of which each match begins with one of the words; `lowered` is the text in lower case.
 
     Word by word, so not in the order of the text; searching for words first is several times faster.
     """

@@ -216,7 +216,7 @@ def _lines(report: Report) -> Iterable[str]:
     if report.subsets:
         yield f"  {'subset':<24}{'rows':>6} {'published':>9}   {'prompt length':<24}{'published':<24}fingerprint"
     for part in report.subsets:
-        sign = "=" if part.prompts_match else "≠"
+        sign = "=" if part.prompts_match else " " if part.rows != part.published_rows else "≠"
         yield (
             f"  {part.name:<24}{part.rows:>6} {part.published_rows:>9}   {_lengths(part.prompts):<21} {sign} "
             f"{_lengths(part.published_prompts):<24}{part.fingerprint}"

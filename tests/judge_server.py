@@ -80,6 +80,14 @@ def careful(request: dict[str, Any]) -> Answer:
     return says("A" if asked.reference.casefold() in asked.reply.casefold() else "B")(request)
 
 
+class _Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a killed client is part of the test."""
+
+
 class JudgeServer:
     """The server; `requests` are the bodies it got, `headers` their headers, `most_at_once` the most in flight."""
 
@@ -92,8 +100,7 @@ class JudgeServer:
         self.most_at_once = 0
         self._at_once = 0
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Quiet(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def __enter__(self) -> JudgeServer:

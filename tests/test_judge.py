@@ -732,6 +732,20 @@ def environment(server: JudgeServer | None, folder: Path, **more: str) -> dict[s
     return child_environment(LMMS_TASKS_DATA="sample", LMMS_TASKS_JUDGE_CACHE=str(folder), **judged, **more)
 
 
+def run(arguments: list[str], environ: dict[str, str], seconds: float = 240) -> subprocess.CompletedProcess[str]:
+    """The finished command; all of its processes are gone in any case."""
+    running = subprocess.Popen(
+        [sys.executable, *arguments],
+        env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        out, err = running.communicate(timeout=seconds)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(arguments, running.returncode, out, err)
+
+
 def results(output: Path) -> dict[str, Any]:
     (file,) = output.rglob("*_results.json")
     loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -771,10 +785,7 @@ def check(output: Path, expected: dict[tuple[str, int], dict[str, Any]]) -> None
 def test_the_group_runs_over_the_sample_with_the_real_command(
     server: JudgeServer, replies: Path, expected: dict[tuple[str, int], dict[str, Any]], tmp_path: Path
 ) -> None:
-    ran = subprocess.run(
-        [sys.executable, *command(replies, tmp_path / "out")],
-        env=environment(server, tmp_path / "cache"), capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+    ran = run(command(replies, tmp_path / "out"), environment(server, tmp_path / "cache"))
     assert (tmp_path / "out").is_dir(), ran.stdout[-3000:] + ran.stderr[-3000:]
     check(tmp_path / "out", expected)
     sent = [row["asked"] for row in expected.values() if row["sent"]]
@@ -794,16 +805,14 @@ def test_a_killed_run_is_taken_up_by_two_torchrun_processes_from_the_cache(
         [sys.executable, *command(replies, tmp_path / "killed")],
         env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    wait_for(lambda: len(server.requests) >= 16 or killed.poll() is not None, 120)
+    wait_for(lambda: len(server.requests) >= 16 or killed.poll() is not None, 240)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     paid = len(list((tmp_path / "cache").rglob("*.json")))
     before = len(server.requests)
     assert not list((tmp_path / "killed").rglob("*_results.json"))
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
-    ran = subprocess.run(
-        [*launch, *command(replies, tmp_path / "out")], env=environ, capture_output=True, text=True, timeout=300
-    )
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    ran = run([*launch, *command(replies, tmp_path / "out")], environ)
     assert (tmp_path / "out").is_dir(), ran.stdout[-3000:] + ran.stderr[-3000:]
     check(tmp_path / "out", expected)
     different = len({row["asked"] for row in expected.values() if row["sent"]})
@@ -813,10 +822,7 @@ def test_a_killed_run_is_taken_up_by_two_torchrun_processes_from_the_cache(
 
 
 def test_without_a_judge_the_real_command_stops_before_generation(replies: Path, tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [sys.executable, *command(replies, tmp_path / "out")],
-        env=environment(None, tmp_path / "cache"), capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+    ran = run(command(replies, tmp_path / "out"), environment(None, tmp_path / "cache"))
     assert ran.returncode == 1
     assert "needs a judge" in ran.stderr
     assert "Replaying" not in ran.stderr

@@ -271,11 +271,9 @@ class _Reader:
 
     def corrected(self, reading: Reading, after: int) -> Reading:
         """The reading, or what a second thought after it says instead: "the answer is C… wait, D is the answer"."""
-        thought = None
-        for thought in _SECOND_THOUGHT.finditer(self.text, after):
-            pass
-        if thought and reading.value:
-            rest = self.text[thought.end() : thought.end() + 200]
+        thoughts = list(_SECOND_THOUGHT.finditer(self.text, after))
+        if thoughts and reading.value:
+            rest = self.text[thoughts[-1].end() : thoughts[-1].end() + 200]
             first = _LETTER_FIRST[0][1].match(rest)
             labels = (first[1],) if first else self.labels(rest.partition("\n")[0], complete=True)
             if labels and set(labels) <= self.options.keys():
@@ -323,7 +321,8 @@ class _Reader:
         if not found:
             return None
         _, labels, how = max(found)
-        joint = next((more for _, more, _ in found if len(set(more)) > 1 and set(labels) <= set(more)), labels)
+        named = [more for _, more, kind in found if kind == how == "statement" and len(set(more)) > 1]
+        joint = next((more for more in named if set(labels) <= set(more)), labels)
         return _one(joint, how)
 
     # Pieces -----------------------------------------------------------------------------------------------------------
@@ -563,7 +562,7 @@ class _Reader:
     def begins(self, text: str) -> str | None:
         """The label of the longest option text that a text begins with, or None."""
         options = list(self.candidates(text))
-        folded = _fold(text[:LONGEST]) + " " if options else ""
+        folded = _fold(text[: 100 + 2 * max(len(option) for _, option in options)]) + " " if options else ""
         fitting = [(len(option), label) for label, option in options if folded.startswith(option + " ")]
         return max(fitting)[1] if fitting else None
 
@@ -593,14 +592,15 @@ def _one(labels: Iterable[str], how: str) -> Reading:
 
 
 # Signs and decimal points carry meaning (CD4+, <5, 1.5); a hyphen between words does not.
-_PLAIN = re.compile(r"[\w\s]*")
+_MEANINGFUL = re.compile(r"[+<>≤≥±%°]|\d[.,]\d|(?<!\w)-\d|\w-(?!\w)")
+_WORDS_OF = re.compile(r"[^\W_]+")
 _SEPARATORS = re.compile(r"(?:(?!(?<=\d)[.,]\d)[^\w+<>≤≥±%°-]|_|(?<!\w)-(?!\d)|(?<=\w)-(?=\w))+")
 _LOOSE = re.compile(r"(?<!\d) | (?!\d)")
 
 
 def _fold(text: str) -> str:
-    if _PLAIN.fullmatch(text) and "_" not in text:
-        return " ".join(text.casefold().split())
+    if not _MEANINGFUL.search(text):
+        return " ".join(_WORDS_OF.findall(text.casefold()))
     return _SEPARATORS.sub(" ", text.casefold()).strip()
 
 

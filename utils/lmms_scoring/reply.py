@@ -56,6 +56,7 @@ _FOLDED |= dict.fromkeys(map(ord, "“”„«»「」『』"), '"') | dict.from
 _FOLDED |= dict.fromkeys(map(ord, "‐‑‒–—−"), "-") | {ord("【"): "[", ord("】"): "]", ord("〔"): "[", ord("〕"): "]"}
 
 # Two patterns, because one that mixes both planes is slow.
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _FOLDABLE = re.compile(f"[{''.join(re.escape(chr(code)) for code in _FOLDED if code < 0x10000)}]+")
 _MATHEMATICAL = re.compile("[\U0001d400-\U0001d7ff]+")
 
@@ -86,9 +87,7 @@ def to_text(reply: object) -> str:
         text = reply if isinstance(reply, str) else str(reply)
     except ValueError:  # an integer beyond Python's limit of digits
         return ""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return _SURROGATES.sub("?", text)
 
 
 def fold(text: str) -> str:
@@ -163,6 +162,7 @@ def _answered(before: str) -> bool:
 
 
 _STARS = re.compile(r"\*+")
+_PRODUCT = re.compile(r"\d\*+\d")
 _UNDERSCORES = re.compile(r"(?<![^\W_])(?<!_)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])(?!_)")
 _STRUCK = re.compile(r"~~[^~\n]{1,300}~~")
 _HTML = re.compile(r"</?(?:b|strong|i|em|u|p|mark|code|span|br)\s{0,4}/?>", re.IGNORECASE)
@@ -179,7 +179,7 @@ def plain(text: str) -> str:
     if "~~" in text:
         text = _STRUCK.sub("", text)
     if "*" in text:
-        text = _STARS.sub(_star, text)
+        text = _STARS.sub(_star, text) if _PRODUCT.search(text) else text.replace("*", "")
     if "_" in text:
         text = _UNDERSCORES.sub("", text)
     if "<" in text:
@@ -193,8 +193,10 @@ def clean(reply: object) -> str | None:
     >>> clean("<think>B or C?</think>**ANSWER： Ｃ**<|im_end|>")
     'ANSWER: C'
     """
-    text = visible(fold(to_text(reply)))
-    return None if text is None else plain(first_turn(text)).strip()
+    text = visible(to_text(reply))
+    if text is not None and not text.isascii():
+        text = visible(fold(text))  # the tags, too, may be full-width
+    return None if text is None else plain(first_turn(fold(text))).strip()
 
 
 # --- stated answers -------------------------------------------------------------------------------------------------

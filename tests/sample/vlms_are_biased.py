@@ -213,7 +213,7 @@ WORDS = {
 def _messy_number(said: str, bias: str, what: str, turn: int) -> str:
     if turn % 11 == 6:  # now and then in the asked form
         return f"{{{said}}}"
-    if turn % 29 == 28:
+    if turn % 29 == 27:  # torn between two answers
         return f"Either {WORDS[said]} or {WORDS[bias] if bias != said else 'one more'}, hard to say."
     word = WORDS[said]
     listing = ", ".join(str(i) for i in range(1, int(said)))

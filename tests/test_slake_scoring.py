@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 import time
 from itertools import islice
@@ -21,6 +22,7 @@ from lmms_scoring.slake_reading import meaning, phrase
 
 GOLDEN = Path(__file__).parent / "golden" / "slake.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+RAW = {str(row["reply"]).lower() for row in ROWS}
 sys.path.append(str(Path(__file__).parent / "parity"))
 
 
@@ -44,16 +46,13 @@ def test_both_readings_agree_with_the_golden_table(row: dict[str, Any]) -> None:
 
 
 def test_every_wording_of_the_alias_table_stands_in_the_golden_table() -> None:
-    right = {phrase(row["reply"]) for row in ROWS if row["flexible"] and row["reply"]}
-    right |= {phrase(row["reference"]) for row in ROWS if row["flexible"]}
-    parts = {part for text in (row["reply"] for row in ROWS if row["flexible"]) for part in phrase(text).split()}
+    seen = {phrase(text) for row in ROWS if row["flexible"] for text in (row["reply"], row["reference"])}
     forms = {form for concept in CONCEPTS for form in (*concept.english, *concept.chinese)}
-    missing = {form for form in forms if not any(form in text for text in right)}
-    suffixes = {suffix for pair in SUFFIXES.values() for side in pair for suffix in side}
-    missing |= {suffix for suffix in suffixes if not any(text.endswith(suffix) for text in right)}
-    missing |= {word for word in YES | NO | NOTHING if phrase(word) not in right}
-    missing |= {word for word in SPELLINGS.values() if phrase(word) not in parts}
-    assert not missing
+    composed = {"叶", "半球", "脑半球"}  # only with a side
+    assert forms - composed - {form for form in forms if form in seen or any(text.startswith(form) for text in seen)} == set()
+    assert (YES | NO | NOTHING) <= seen
+    assert all(any(text.endswith(tail) for text in seen) for pair in SUFFIXES.values() for side in pair for tail in side)
+    assert all(spelling in {word for text in RAW for word in text.split()} for spelling in SPELLINGS)
 
 
 def test_no_wording_belongs_to_two_concepts() -> None:
@@ -82,6 +81,12 @@ READ = [
     ("ANSWER: <answer>", None, "placeholder"),
     ("ANSWER: heart or lung", None, "two answers"),
     ("heart or lung", None, "two answers"),
+    ("heart vs lung", None, "two answers"),
+    ("heart versus lung", None, "two answers"),
+    ("心脏还是肺", None, "two answers"),
+    ("axial", "transverse plane", "whole"),
+    ("Frontal", "coronal plane", "whole"),
+    ("矢状位", "sagittal plane", "whole"),
     ("I cannot determine the organ.", None, "refusal"),
     ("The organ plays a role in breathing and it", None, "none stated"),
 ]  # fmt: skip
@@ -91,6 +96,53 @@ READ = [
 def test_the_reading_names_what_was_read_and_how(reply: str | None, value: str | None, how: str) -> None:
     reading = slake.score(reply, "Lung", language="en").reading
     assert (reading.value, reading.how) == (value, how)
+
+
+CLAUSES = (
+    "is shows show appears appear seems contains has have are was were can could does would may might plays play".split()
+)
+
+
+@pytest.mark.parametrize("verb", CLAUSES)
+def test_a_clause_that_states_nothing_is_no_answer(verb: str) -> None:
+    score = slake.score(f"The dark organ {verb} to the left of that", "Lung", language="en", question="What organ is it?")
+    assert score.outcome is Outcome.UNREADABLE
+
+
+RIVALS = {
+    "modality": "ct mri x-ray",
+    "weighting": "t1 t2",
+    "plane": "transverse,coronal,sagittal",
+    "color": "black,white,gray,dark gray",
+    "density": "hyperdense,hypodense",
+    "region": "chest,abdomen,head,neck,pelvis",
+    "organ": "lung,heart,liver,spleen,kidney,brain,stomach,esophagus,trachea,larynx,bladder,rectum,colon,small bowel,large bowel,bowel,"
+    "spinal cord,mandible,parotid,temporal lobe",
+    "position": "center,top,bottom,bilateral,left,upper right",
+    "shape": "oval,circular,irregular",
+    "finding": "pneumonia,atelectasis,pneumothorax,cardiomegaly,pleural effusion,lung cancer,liver cancer,brain edema,brain tumor,"
+    "brain enhancing tumor,brain non-enhancing tumor,nodule,pulmonary nodule,pulmonary mass,pulmonary infiltration",
+    "amount": "much,little",
+}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (one, other)
+        for group in RIVALS.values()
+        for names in [re.split(r"," if "," in group else " ", group)]
+        for one, other in zip(names, names[1:] + names[:1], strict=True)
+    ],
+)
+def test_a_rival_in_brackets_makes_two_answers(one: str, other: str) -> None:
+    score = slake.score(f"{one} ({other})", one, language="en")
+    assert (score.outcome, score.reading.how) == (Outcome.UNREADABLE, "two answers")
+
+
+def test_a_choice_of_yes_and_no_is_two_answers() -> None:
+    for reply in ("Yes/No", "yes or no", "No and yes", "是/否", "是或否"):
+        assert slake.score(reply, "Yes", language="en").reading.how == "two answers"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Concept(NamedTuple):
-    """One answer, the group of answers that exclude each other, and its wordings in English and in Chinese."""
+    """One answer, the group of answers that exclude each other, and its wordings beside the name, English and Chinese."""
 
     name: str
     group: str
@@ -27,24 +27,24 @@ CONCEPTS = (
     Concept(
         "ct",
         "modality",
-        ("ct", "cat scan", "computed tomography", "computerized tomography"),
+        ("cat scan", "computed tomography", "computerized tomography"),
         ("计算机断层", "电子计算机断层", "电脑断层", "计算机断层摄影"),
     ),
     Concept(
         "mri",
         "modality",
-        ("mri", "mr", "magnetic resonance"),
+        ("mr", "magnetic resonance"),
         ("核磁共振", "磁共振", "核磁"),
     ),
     Concept(
         "x ray",
         "modality",
-        ("x ray", "xray", "radiograph", "radiography", "chest x ray", "chest xray", "chest radiograph", "cxr"),
+        ("xray", "radiograph", "radiography", "chest x ray", "chest xray", "chest radiograph", "cxr"),
         ("x光", "x线", "x射线", "胸片", "x光胸片", "胸部x光", "胸部x线"),
     ),
     # Weighting of an MRI.
-    Concept("t1", "weighting", ("t1", "t1w", "t1wi", "t1 weighted", "t1 weighting"), ("t1加权", "t1权重")),
-    Concept("t2", "weighting", ("t2", "t2w", "t2wi", "t2 weighted", "t2 weighting"), ("t2加权", "t2权重")),
+    Concept("t1", "weighting", ("t1w", "t1wi", "t1 weighted", "t1 weighting"), ("t1加权", "t1权重")),
+    Concept("t2", "weighting", ("t2w", "t2wi", "t2 weighted", "t2 weighting"), ("t2加权", "t2权重")),
     # Plane.
     Concept(
         "transverse plane",
@@ -55,86 +55,86 @@ CONCEPTS = (
     Concept("coronal plane", "plane", ("coronal", "frontal"), ("冠状", "冠状面", "冠状位", "冠状切面", "额状面")),
     Concept("sagittal plane", "plane", ("sagittal",), ("矢状", "矢状面", "矢状位", "矢状切面")),
     # Colour and density.
-    Concept("black", "color", ("black",), ("黑色", "黑")),
-    Concept("white", "color", ("white",), ("白色", "白")),
-    Concept("gray", "color", ("gray",), ("灰色", "灰")),
-    Concept("dark gray", "color", ("dark gray",), ("深灰色", "深灰", "暗灰色")),
-    Concept("hyperdense", "density", ("hyperdense", "high density"), ("高密度",)),
-    Concept("hypodense", "density", ("hypodense", "low density"), ("低密度",)),
+    Concept("black", "color", (), ("黑色", "黑")),
+    Concept("white", "color", (), ("白色", "白")),
+    Concept("gray", "color", (), ("灰色", "灰")),
+    Concept("dark gray", "color", (), ("深灰色", "深灰", "暗灰色")),
+    Concept("hyperdense", "density", ("high density",), ("高密度",)),
+    Concept("hypodense", "density", ("low density",), ("低密度",)),
     # Regions of the body. The Chinese half calls the chest 胸腔, the English half Chest.
-    Concept("chest", "region", ("chest", "thorax", "chest cavity", "thoracic cavity"), ("胸腔", "胸部", "胸")),
-    Concept("abdomen", "region", ("abdomen", "abdominal cavity"), ("腹部", "腹腔", "腹")),
-    Concept("head", "region", ("head",), ("头部", "头")),
-    Concept("neck", "region", ("neck",), ("颈部", "颈", "脖子")),
-    Concept("pelvic cavity", "region", ("pelvic cavity", "pelvis"), ("盆腔", "骨盆")),
+    Concept("chest", "region", ("thorax", "chest cavity", "thoracic cavity"), ("胸腔", "胸部", "胸")),
+    Concept("abdomen", "region", ("abdominal cavity",), ("腹部", "腹腔", "腹")),
+    Concept("head", "region", (), ("头部", "头")),
+    Concept("neck", "region", (), ("颈部", "颈", "脖子")),
+    Concept("pelvic cavity", "region", ("pelvis",), ("盆腔", "骨盆")),
     # Organs.
-    Concept("lung", "organ", ("lung",), ("肺", "肺部", "肺脏")),
-    Concept("heart", "organ", ("heart",), ("心脏", "心")),
-    Concept("liver", "organ", ("liver",), ("肝脏", "肝")),
-    Concept("spleen", "organ", ("spleen",), ("脾脏", "脾")),
-    Concept("kidney", "organ", ("kidney",), ("肾脏", "肾")),
-    Concept("brain", "organ", ("brain",), ("大脑", "脑", "脑部")),
-    Concept("stomach", "organ", ("stomach",), ("胃", "胃部")),
-    Concept("esophagus", "organ", ("esophagus",), ("食管", "食道")),
-    Concept("trachea", "organ", ("trachea", "windpipe"), ("气管",)),
-    Concept("larynx", "organ", ("larynx", "voice box"), ("喉", "喉部")),
-    Concept("bladder", "organ", ("bladder", "urinary bladder"), ("膀胱",)),
-    Concept("rectum", "organ", ("rectum",), ("直肠",)),
-    Concept("colon", "organ", ("colon",), ("结肠",)),
-    Concept("small bowel", "organ", ("small bowel", "small intestine"), ("小肠",)),
-    Concept("large bowel", "organ", ("large bowel", "large intestine"), ("大肠",)),
-    Concept("bowel", "organ", ("bowel", "intestine"), ("肠", "肠道")),
-    Concept("spinal cord", "organ", ("spinal cord",), ("脊髓",)),
-    Concept("mandible", "organ", ("mandible",), ("下颌骨",)),
-    Concept("parotid gland", "organ", ("parotid gland", "parotid"), ("腮腺",)),
-    Concept("temporal lobe", "organ", ("temporal lobe",), ("颞叶",)),
+    Concept("lung", "organ", (), ("肺", "肺部", "肺脏")),
+    Concept("heart", "organ", (), ("心脏", "心")),
+    Concept("liver", "organ", (), ("肝脏", "肝")),
+    Concept("spleen", "organ", (), ("脾脏", "脾")),
+    Concept("kidney", "organ", (), ("肾脏", "肾")),
+    Concept("brain", "organ", (), ("大脑", "脑", "脑部")),
+    Concept("stomach", "organ", (), ("胃", "胃部")),
+    Concept("esophagus", "organ", (), ("食管", "食道")),
+    Concept("trachea", "organ", ("windpipe",), ("气管",)),
+    Concept("larynx", "organ", ("voice box",), ("喉", "喉部")),
+    Concept("bladder", "organ", ("urinary bladder",), ("膀胱",)),
+    Concept("rectum", "organ", (), ("直肠",)),
+    Concept("colon", "organ", (), ("结肠",)),
+    Concept("small bowel", "organ", ("small intestine",), ("小肠",)),
+    Concept("large bowel", "organ", ("large intestine",), ("大肠",)),
+    Concept("bowel", "organ", ("intestine",), ("肠", "肠道")),
+    Concept("spinal cord", "organ", (), ("脊髓",)),
+    Concept("mandible", "organ", (), ("下颌骨",)),
+    Concept("parotid gland", "organ", ("parotid",), ("腮腺",)),
+    Concept("temporal lobe", "organ", (), ("颞叶",)),
     # Parts that only occur with a side: `left lobe`, 右叶.
-    Concept("lobe", "part", ("lobe",), ("叶",)),
-    Concept("hemisphere", "part", ("hemisphere",), ("半球", "脑半球")),
+    Concept("lobe", "part", (), ("叶",)),
+    Concept("hemisphere", "part", (), ("半球", "脑半球")),
     # Places in the image, beside left, right, upper and lower, which combine.
-    Concept("center", "position", ("center", "middle"), ("中心", "中央", "中间", "中部")),
-    Concept("top", "position", ("top",), ("顶部", "顶端")),
-    Concept("bottom", "position", ("bottom",), ("底部", "底端")),
-    Concept("bilateral", "position", ("bilateral", "both side"), ("双侧", "两侧")),
+    Concept("center", "position", ("middle",), ("中心", "中央", "中间", "中部")),
+    Concept("top", "position", (), ("顶部", "顶端")),
+    Concept("bottom", "position", (), ("底部", "底端")),
+    Concept("bilateral", "position", ("both side",), ("双侧", "两侧")),
     # Shapes.
-    Concept("oval", "shape", ("oval", "elliptical", "ellipse"), ("椭圆",)),
-    Concept("circular", "shape", ("circular", "round", "circle"), ("圆",)),
-    Concept("irregular", "shape", ("irregular",), ("不规则",)),
+    Concept("oval", "shape", ("elliptical", "ellipse"), ("椭圆",)),
+    Concept("circular", "shape", ("round", "circle"), ("圆",)),
+    Concept("irregular", "shape", (), ("不规则",)),
     # Findings.
-    Concept("pneumonia", "finding", ("pneumonia",), ("肺炎",)),
-    Concept("atelectasis", "finding", ("atelectasis",), ("肺不张",)),
-    Concept("pneumothorax", "finding", ("pneumothorax",), ("气胸",)),
+    Concept("pneumonia", "finding", (), ("肺炎",)),
+    Concept("atelectasis", "finding", (), ("肺不张",)),
+    Concept("pneumothorax", "finding", (), ("气胸",)),
     Concept(
         "cardiomegaly",
         "finding",
-        ("cardiomegaly", "enlarged heart", "heart enlargement", "cardiac enlargement"),
+        ("enlarged heart", "heart enlargement", "cardiac enlargement"),
         ("心脏肥大", "心脏增大", "心脏扩大"),
     ),
-    Concept("pleural effusion", "finding", ("pleural effusion",), ("胸腔积液",)),
-    Concept("lung cancer", "finding", ("lung cancer",), ("肺癌",)),
-    Concept("liver cancer", "finding", ("liver cancer", "hepatic cancer"), ("肝癌",)),
-    Concept("brain edema", "finding", ("brain edema", "cerebral edema"), ("脑水肿",)),
-    Concept("brain tumor", "finding", ("brain tumor",), ("脑肿瘤", "脑瘤")),
-    Concept("brain enhancing tumor", "finding", ("brain enhancing tumor", "enhancing brain tumor"), ("增强型脑肿瘤",)),
+    Concept("pleural effusion", "finding", (), ("胸腔积液",)),
+    Concept("lung cancer", "finding", (), ("肺癌",)),
+    Concept("liver cancer", "finding", ("hepatic cancer",), ("肝癌",)),
+    Concept("brain edema", "finding", ("cerebral edema",), ("脑水肿",)),
+    Concept("brain tumor", "finding", (), ("脑肿瘤", "脑瘤")),
+    Concept("brain enhancing tumor", "finding", ("enhancing brain tumor",), ("增强型脑肿瘤",)),
     Concept(
         "brain non enhancing tumor",
         "finding",
-        ("brain non enhancing tumor", "non enhancing brain tumor"),
+        ("non enhancing brain tumor",),
         ("非增强型脑肿瘤",),
     ),
-    Concept("nodule", "finding", ("nodule",), ("结节",)),
-    Concept("pulmonary nodule", "finding", ("pulmonary nodule", "lung nodule"), ("肺结节", "肺部结节")),
-    Concept("pulmonary mass", "finding", ("pulmonary mass", "lung mass"), ("肺肿块", "肺部肿块")),
+    Concept("nodule", "finding", (), ("结节",)),
+    Concept("pulmonary nodule", "finding", ("lung nodule",), ("肺结节", "肺部结节")),
+    Concept("pulmonary mass", "finding", ("lung mass",), ("肺肿块", "肺部肿块")),
     Concept(
         "pulmonary infiltration",
         "finding",
-        ("pulmonary infiltration", "lung infiltration", "pulmonary infiltrate"),
+        ("lung infiltration", "pulmonary infiltrate"),
         ("肺浸润", "肺部浸润"),
     ),
     # Functions and amounts.
-    Concept("breathe", "function", ("breathe", "breathing", "respiration"), ("呼吸",)),
-    Concept("much", "amount", ("much", "lot"), ("较多", "比较多")),
-    Concept("little", "amount", ("little", "little bit"), ("较少", "比较少")),
+    Concept("breathe", "function", ("breathing", "respiration"), ("呼吸",)),
+    Concept("much", "amount", ("lot",), ("较多", "比较多")),
+    Concept("little", "amount", ("little bit",), ("较少", "比较少")),
 )
 
 #: Words that may follow any wording of a group and change nothing: `CT scan`, `T2加权像`, `coronal view`.
@@ -148,12 +148,12 @@ SUFFIXES = {
 }
 
 #: Sides, which combine with each other and with an organ: `left lower lung` is the lower left lung, 左侧肾脏 the left kidney.
-LATERAL = {"left": ("left", ("左侧", "左边", "左面", "左方", "左")), "right": ("right", ("右侧", "右边", "右面", "右方", "右"))}
-VERTICAL = {"upper": ("upper", ("上部", "上方", "上侧", "上面", "上")), "lower": ("lower", ("下部", "下方", "下侧", "下面", "下"))}
+LATERAL = {"left": "左", "right": "右"}
+VERTICAL = {"upper": "上", "lower": "下"}
 
 #: Words behind a side that add nothing: `left side`, `lower right corner`, 左下角.
 SIDE_NOUNS = ("side", "part", "portion", "corner", "hand side")
-SIDE_NOUNS_CHINESE = ("角", "侧", "部", "方", "边")
+SIDE_NOUNS_CHINESE = ("角", "侧", "部", "方", "边", "面")
 
 #: British spellings, whose American form the references use.
 SPELLINGS = {
@@ -179,4 +179,4 @@ NO = frozenset(
 )
 
 #: Replies to a question about an amount or a list that mean nothing at all, as the reference `None` and the count 0 do.
-NOTHING = frozenset(("none", "zero", "no damage", "no harm", "no abnormality", "no disease", "nothing"))
+NOTHING = frozenset(("none", "no damage", "no harm", "no abnormality", "no disease", "nothing"))

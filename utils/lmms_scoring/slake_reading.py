@@ -69,10 +69,10 @@ def _word(word: str) -> str:
 def _forms() -> Iterator[tuple[str, str]]:
     for concept in CONCEPTS:
         english, chinese = SUFFIXES.get(concept.group, ((), ()))
-        for form in concept.english:
+        for form in (concept.name, *concept.english):
             yield form, concept.name
             yield from ((f"{form} {suffix}", concept.name) for suffix in english)
-        for form in (*concept.chinese, *(form for form in concept.english if len(form) < 4)):
+        for form in (*concept.chinese, *(form for form in (concept.name, *concept.english) if len(form) < 4)):
             yield form, concept.name
             yield from (("".join((form, suffix)), concept.name) for suffix in chinese)
 
@@ -81,7 +81,7 @@ _NAMES = dict(_forms())
 _GROUPS = {concept.name: concept.group for concept in CONCEPTS}
 _ALL_GROUPS = ("side", *sorted({concept.group for concept in CONCEPTS}))
 _ORGANS = {form: concept for form, concept in _NAMES.items() if _GROUPS[concept] in ("organ", "part")}
-_VERTICAL_WORDS = {english: name for name, (english, _) in VERTICAL.items()} | {"top": "upper", "bottom": "lower"}
+_VERTICAL_WORDS = {**{name: name for name in VERTICAL}, "top": "upper", "bottom": "lower"}
 
 
 def _alternation(forms: Iterator[str] | tuple[str, ...]) -> str:
@@ -89,15 +89,15 @@ def _alternation(forms: Iterator[str] | tuple[str, ...]) -> str:
 
 
 _SIDE_TAIL = re.compile(rf" (?:{_alternation(SIDE_NOUNS)})$")
-_PLACE_HEAD = re.compile(r"^(?:located |situated )?(?:in|on|at|to) (?=left|right|upper|lower|center|middle|top|bottom)")
-_PLACE_TAIL = re.compile(r" (?:of|in) (?:this |that )?(?:image|picture|scan|photo|body)$")
+_PLACE_HEAD = re.compile(r"^(?:located )?(?:in|on|at) ")
+_PLACE_TAIL = re.compile(r" (?:of|in) (?:this )?(?:image|picture|scan)$")
 _PART_OF = re.compile(r"^(upper|lower) (?:part|portion|region|zone|field) of (left|right) (.+)$")
 
 
 @lru_cache(maxsize=1)
 def _han_tokens() -> re.Pattern[str]:
     organs = _alternation(tuple(form for form in _ORGANS if not form.isascii()))
-    sides = [rf"(?P<{name}>{_alternation(forms)})" for name, (_, forms) in {**LATERAL, **VERTICAL}.items()]
+    sides = [rf"(?P<{name}>{char})" for name, char in {**LATERAL, **VERTICAL}.items()]
     return re.compile(rf"(?P<organ>{organs})|{'|'.join(sides)}|(?P<tail>{'|'.join(SIDE_NOUNS_CHINESE)})|(?P<of>的)")
 
 
@@ -157,7 +157,7 @@ def _sided_chinese(words: str) -> str | None:
     return " ".join(seen[slot] for slot in ("vertical", "lateral", "organ") if slot in seen)
 
 
-_MEASURE = re.compile(r"[个個根块塊只条條颗顆枚处處种種张張]")
+_MEASURE = re.compile(r"[个根块只条颗枚处种张]")
 _TRAIL = " \t\n.。!！?？,，;；:：\"'"
 
 
@@ -209,7 +209,7 @@ class Meaning(NamedTuple):
 _NONE = Meaning(frozenset())
 _OR = re.compile(r"\bor\b|\bvs\b|\bversus\b|[或/|]|还是", re.IGNORECASE)
 _ITEM = re.compile(r"[,，、;；&\n]|\band\b|以及|[和及与]", re.IGNORECASE)
-_BULLET = re.compile(r"^\s*(?:[-•*·]\s+|\d{1,2}[.)]\s+(?=\D))")
+_BULLET = re.compile(r"^\s*\d{1,2}[.)]\s+(?=\D)")
 _ASIDE = re.compile(r"[(（\[]([^()（）\[\]]{0,200})[)）\]]")
 _WRONG = re.compile(r"\b(?:wrong|incorrect|mistaken|not)\b|错|误|不是|不对", re.IGNORECASE)
 _DENIED = re.compile(r"^(?:not|rather than|而不是|不是|而非) ?(.+)$")
@@ -328,36 +328,31 @@ _EXCLUSIVE = frozenset(("modality", "weighting", "plane", "color", "density", "s
 _TURN = re.compile(r"\b(?:actually|wait|correction|however|but|alternatively|or)\b|或|但|其实", re.IGNORECASE)
 _BREAK = re.compile(
     r"(?P<reason>,? (?:because|since|as it|as the|due to)\b|, which\b|，?(?:因为|由于))"
-    r"|(?<=[^\s\d])\.(?=\s|$)|(?<=\d)\.(?=\s+\D)|[。!！;；\n]| - "
+    r"|(?<=[^\s\d])\.(?=\s)|(?<=\d)\.(?=\s+\D)|[。!！;；\n]| - "
 )
 _HAN_CLAUSE = re.compile(r"[是为有呈]|显示|可见|位于")
-_HEDGE = re.compile(
-    r"\b(?:not|no|never|n't|cannot|unlikely|likely|probably|possibly|perhaps|maybe|may|might|could|would|if|whether|unclear|unsure"
-    r"|either|neither|one of|part of|another|other|opposite|some|both|than)\b|n't\b|不|没|非|无|未|可能|也许|大概|如果|之一|部分|或",
-    re.IGNORECASE,
-)
 _CLAUSE = re.compile(
-    r"\b(?:is|are|was|were|shows?|appears?|would|can|could|does|do|has|have|contains?|depends?|seems?|suggests?|indicates?|plays?|may|might|will)\b",
+    r"\b(?:is|are|was|were|shows?|appears?|seems?|looks?|contains?|has|have|does|can|could|would|may|might|plays?)\b",
     re.IGNORECASE,
 )
 _PRONOUN_IS = re.compile(
-    r"^(?:it|this|that|they|these|this (?:image|picture|scan))(?: is|'s| was| are) (?:from |of )?(?:an? |the )?(?P<answer>.{1,80})$",
+    r"^(?:it|that|they|these)(?: is|'s| was| are) (?:of )?(?P<answer>.{1,80})$",
     re.IGNORECASE,
 )
 _SUBJECT_IS = re.compile(
-    r"^(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: located| situated)?(?: in| on| at| of)? (?P<answer>[^,.;:]{1,80})$", re.IGNORECASE
+    r"^(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: of)? (?P<answer>[^,.;:]{1,80})$", re.IGNORECASE
 )
-_USED = re.compile(r"^(?P<answer>.{1,40}) (?:was|is|were) used\b(?P<rest>.{0,60})$", re.IGNORECASE)
+_USED = re.compile(r"^(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) .{1,60})?$", re.IGNORECASE)
 _COMPARED = re.compile(
     r"^(?P<answer>.{1,40}) (?:is|are|looks?) (?:the )?(?P<word>bigger|larger|biggest|largest|smaller|smallest|abnormal)"
-    r"(?: (?:organ|one))?(?P<rest> .{1,60})?$",
+    r"(?: .{1,60})?$",
     re.IGNORECASE,
 )
 _COMPARISON = {"bigger": "big", "larger": "big", "biggest": "big", "largest": "big", "smaller": "small", "smallest": "small"}
 _COMPARED_CHINESE = re.compile(r"^(?P<answer>[^比，。]{1,10}?)(?:的?体积)?(?:比[^，。]{1,10})?(?:更|最|较|是)?(?P<word>大|小|异常)的?$")
 _HAN_IS = re.compile(r"^(?P<subject>[^，。,.]{0,40}?)(?:是|为|属于|位于|显示为|呈)(?P<answer>[^，。,.]{1,30}?)的?$")
-_LOOSE = frozenset("the a an of in on at to this that image picture scan photo shown main used is and body located organ answer".split())
-_LOOSE_HAN = re.compile(r"这|张|幅|个|图|像|片|照|中|里|的|该|所|示|显|在|位|置|器|官|种|答|案|应|成|方|式|模|态|扫|描|主|要|最|颜|色|它|其")
+_LOOSE = frozenset(("of", "in", "this", "image", "picture", "scan"))
+_LOOSE_HAN = re.compile(r"这[张幅]?|图[像片]?|[中里的它该应]")
 
 
 def fragments(text: str, question: str) -> Iterator[tuple[str, str]]:
@@ -391,16 +386,16 @@ def _framed(text: str, question: str) -> Iterator[tuple[str, str]]:
         return
     asked = frozenset(phrase(question).split())
     compared = _COMPARED.match(sentence)
-    if compared and not _HEDGE.search(compared["answer"]):
+    if compared:
         word = compared["word"].lower()
         stem = _COMPARISON.get(word, word)
         if stem in {_COMPARISON.get(other, other) for other in asked}:
             yield compared["answer"], "statement"
     used = _USED.match(sentence)
-    if used and not _HEDGE.search(sentence):
+    if used:
         yield used["answer"], "statement"
     subject = _SUBJECT_IS.match(sentence)
-    if subject and not _HEDGE.search(subject["subject"]):
+    if subject:
         words = frozenset(phrase(subject["subject"]).split()) - _LOOSE
         if words <= asked:
             yield subject["answer"], "statement"
@@ -410,10 +405,10 @@ def _framed(text: str, question: str) -> Iterator[tuple[str, str]]:
 
 def _framed_chinese(sentence: str, question: str) -> Iterator[tuple[str, str]]:
     compared = _COMPARED_CHINESE.match(sentence)
-    if compared and compared["word"] in question and not _HEDGE.search(sentence):
+    if compared and compared["word"] in question:
         yield compared["answer"], "statement"
     found = _HAN_IS.match(sentence)
-    if found and not _HEDGE.search(found["subject"]):
+    if found:
         rest = _LOOSE_HAN.sub("", found["subject"]).strip()
         if all(char in question for char in rest):
             yield found["answer"], "statement"
@@ -435,24 +430,14 @@ def _contradicts(head: str, tail: str) -> bool:
 
 # --- yes and no -----------------------------------------------------------------------------------------------------
 
-_ASKS = re.compile(
-    r"\?\s*$|？\s*$|[吗么]\s*$|^(?:is|are|does|do|can|which|what|where|how)\b|是否|是不是|有没有|多大|多少|什么|哪", re.IGNORECASE
-)
+_ASKS = re.compile(r"[?？]\s*$|[吗么]\s*$|^(?:is|are|does|do|can)\b|是否|是不是|有没有", re.IGNORECASE)
 _LEADING_ENGLISH = re.compile(r"^(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:it|there|this|the|they|that|these|i|we)\b))", re.IGNORECASE)
 _LEADING_CHINESE = re.compile(rf"^({_alternation(tuple(word for word in YES | NO if not word.isascii()))})\s*[，,。.；;！!：:\n]")
-_UNSURE = re.compile(
-    r"\b(?:may|might|maybe|possibly|probably|perhaps|likely|unlikely|unclear|uncertain|if|whether|difficult|sure|or)\b"
-    r"|可能|也许|大概|疑似|难以|不确定|无法|或",
-    re.IGNORECASE,
-)
-_SEEING = frozenset(
-    "contain exist appear present visible seen see observed observe shown show there have ha identified found detected include".split()
-)
+_SEEING = frozenset(("contain", "exist", "appear", "present", "visible", "seen", "show", "shown", "there", "has", "have", "found", "absent"))
 _IDLE = frozenset(
-    "a an the is are was were be been being this that it in of on at to do doe did can could image picture scan photo look any some"
-    " evidence patient which with for taken via section plane weighted and here".split()
+    ("a", "is", "are", "was", "were", "be", "this", "it", "in", "of", "do", "doe", "can", "image", "picture", "scan", "look", "any", "here")
 )
-_DENIALS = frozenset("no not without never cannot neither dont doesnt isnt arent cant didnt wasnt absent".split())
+_DENIALS = frozenset(("no", "not", "without", "cannot", "doesnt", "isnt", "arent", "absent"))
 _OPPOSITES = {"abnormal": "normal", "abnormality": "normal", "unhealthy": "healthy"}
 
 
@@ -473,7 +458,7 @@ def _claim(text: str) -> _Claim:
             core.add(_OPPOSITES[word])
         elif word in _DENIALS:
             denied = not denied
-            seeing = seeing or word == "absent"
+            seeing = seeing or word in _SEEING
         elif word in _SEEING:
             seeing = True
         elif word not in _IDLE:
@@ -481,11 +466,9 @@ def _claim(text: str) -> _Claim:
     return _Claim(frozenset(core), denied, seeing)
 
 
-_HAN_SCENE = re.compile(
-    r"(?:在)?(?:这张|这幅|这个|该|此)?(?:图像|图片|照片|图)(?:中|里面|里|上|内)?|是否|是不是|有没有|[吗么呢了的]|任何|病人|患者|看起来"
-)
-_HAN_IDLE = re.compile(r"观察到|看到|看见|可见|见|显示|出现|包含|包括|含有|存在|可以|能够|属于|关于|[是有能会在于]")
-_HAN_DENIAL = re.compile(r"没有|[不没无未非]")
+_HAN_SCENE = re.compile(r"(?:这张|这幅)?(?:图像|图片|照片|图)[中里上]?|是否|[吗么了的它]|任何|病人|患者|看起来")
+_HAN_IDLE = re.compile(r"观察到|看到|看见|可见|见|显示|出现|包含|包括|含有|存在|可以|属于|[是有能在于]")
+_HAN_DENIAL = re.compile(r"[不没无未非]")
 
 
 @lru_cache(maxsize=4096)
@@ -500,12 +483,12 @@ def _claim_chinese(text: str) -> _Claim:
 _SEEN_CHINESE = re.compile(
     r"(?:(?P<no>没有|不能|不可以|未|不|没)|可以|能够|能|有)?(?:观察到|看到|看见|发现|显示|出现|包含|包括|含有|存在)了?|(?P<unseen>看不到|看不见)"
 )
-_NO_IMAGE = re.compile(r"\bno (?:\w+ )?(?:image|picture|scan|photo)\b", re.IGNORECASE)
+_NO_IMAGE = re.compile(r"\bno (?:image|picture|scan)\b", re.IGNORECASE)
 
 
 def _echoed(text: str, question: str) -> str | None:
     """The polarity of a sentence that repeats the question as a statement: `The lung is not healthy`, 不包含心脏."""
-    if not question or len(text) > 200 or _ASKS.search(text) or _UNSURE.search(text):
+    if not question or len(text) > 200 or _ASKS.search(text) or _bare(text) == _bare(question):
         return None
     chinese = not text.isascii() or not question.isascii()
     read = _claim_chinese if chinese else _claim
@@ -530,7 +513,7 @@ def _is_statement(text: str, said: _Claim, chinese: bool) -> bool:
     """False for a bare noun: `Lung` answers nothing when asked whether the lung is there."""
     if chinese:
         return said.seeing or any(state in text for state in ("正常", "异常", "健康"))
-    return said.denied or bool(_CLAUSE.search(text))
+    return said.denied or said.seeing or bool(_CLAUSE.search(text))
 
 
 def _state(said: _Claim, asked: _Claim, agrees: str) -> str | None:
@@ -563,6 +546,7 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
     >>> polarity("No, the heart is enlarged.", "Does this image look normal?")
     ('no', 'leading')
     """
+    asks = _ASKS.search(text)
     text = text.strip().strip(_TRAIL + "()（）[]")
     if _BOTH_POLES.search(text[:200]):
         return None, "two answers"
@@ -579,6 +563,8 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
         if refuses(rest):
             return None, "refusal"
         return said, "leading"
+    if asks:
+        return None, "none stated"
     echoed = _echoed(text, question)
     if echoed:
         return echoed, "statement"
@@ -612,7 +598,6 @@ def reference_polarity(answer: str, question: str) -> str | None:
 _STAR = re.compile(r"(?<![*\w])(T[12])\*(?![*\w])", re.IGNORECASE)
 _EMPTY_MARK = re.compile(r"^[ \t\"'>-]*(?:answer|答案)\s{0,3}:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _STATEMENT_DENIED = re.compile(r"\b(?:not|unlikely|if|whether|unsure|cannot|neither)\b[^.\n]*$|n't\b[^.\n]*$", re.IGNORECASE)
-_EXPLAINED = re.compile(r"^not (?:.{1,40}?),? but (?:rather )?(.{1,60})$", re.IGNORECASE)
 
 
 def judge(text: str, answer: str, question: str) -> tuple[Outcome, Reading]:

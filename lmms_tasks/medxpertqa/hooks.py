@@ -18,7 +18,8 @@ QUESTION_TYPES = {"acc_reasoning": "Reasoning", "acc_understanding": "Understand
 text = Subset(BENCHMARK, "text")
 mm = Subset(BENCHMARK, "mm")
 
-SYSTEM_PROMPT = medxpertqa.SYSTEM_PROMPT + "\n\n"
+#: For simple models, in front of the text; lmms-eval renders it with Jinja, which drops the last line end.
+SYSTEM_PROMPT = medxpertqa.SYSTEM_PROMPT + "\n\n\n"
 
 __getattr__ = attributes(globals())
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lmms_scoring import slake
 from lmms_scoring.outcomes import Outcome
 from lmms_scoring.slake_aliases import CONCEPTS, NO, NOTHING, SPELLINGS, SUFFIXES, YES
-from lmms_scoring.slake_reading import meaning, phrase
+from lmms_scoring.slake_wording import meaning, phrase
 
 GOLDEN = Path(__file__).parent / "golden" / "slake.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -28,7 +28,11 @@ sys.path.append(str(Path(__file__).parent / "parity"))
 
 def scored(row: dict[str, Any]) -> Any:
     return slake.score(
-        row["reply"], row["reference"], language=row["language"], answer_type=row["answer_type"], question=row["question"]
+        row["reply"],
+        row["reference"],
+        language=row["language"],
+        answer_type=row["answer_type"],
+        question=row["question"],
     )
 
 
@@ -49,9 +53,11 @@ def test_every_wording_of_the_alias_table_stands_in_the_golden_table() -> None:
     seen = {phrase(text) for row in ROWS if row["flexible"] for text in (row["reply"], row["reference"])}
     forms = {form for concept in CONCEPTS for form in (*concept.english, *concept.chinese)}
     composed = {"叶", "半球", "脑半球"}  # only with a side
-    assert forms - composed - {form for form in forms if form in seen or any(text.startswith(form) for text in seen)} == set()
-    assert (YES | NO | NOTHING) <= seen
-    assert all(any(text.endswith(tail) for text in seen) for pair in SUFFIXES.values() for side in pair for tail in side)
+    assert not {form for form in forms - composed if not any(text.startswith(form) for text in seen)}
+    assert not (YES | NO | NOTHING) - seen
+    assert all(
+        any(text.endswith(tail) for text in seen) for pair in SUFFIXES.values() for side in pair for tail in side
+    )
     assert all(spelling in {word for text in RAW for word in text.split()} for spelling in SPELLINGS)
 
 
@@ -99,13 +105,31 @@ def test_the_reading_names_what_was_read_and_how(reply: str | None, value: str |
 
 
 CLAUSES = (
-    "is shows show appears appear seems contains has have are was were can could does would may might plays play".split()
+    *(
+        "is",
+        "shows",
+        "show",
+        "appears",
+        "appear",
+        "seems",
+        "contains",
+        "has",
+        "have",
+        "are",
+        "was",
+        "were",
+        "can",
+        "could",
+    ),
+    *("does", "would", "may", "might", "plays", "play", "looks"),
 )
 
 
 @pytest.mark.parametrize("verb", CLAUSES)
 def test_a_clause_that_states_nothing_is_no_answer(verb: str) -> None:
-    score = slake.score(f"The dark organ {verb} to the left of that", "Lung", language="en", question="What organ is it?")
+    score = slake.score(
+        f"The dark organ {verb} to the left of that", "Lung", language="en", question="What organ is it?"
+    )
     assert score.outcome is Outcome.UNREADABLE
 
 
@@ -116,12 +140,13 @@ RIVALS = {
     "color": "black,white,gray,dark gray",
     "density": "hyperdense,hypodense",
     "region": "chest,abdomen,head,neck,pelvis",
-    "organ": "lung,heart,liver,spleen,kidney,brain,stomach,esophagus,trachea,larynx,bladder,rectum,colon,small bowel,large bowel,bowel,"
-    "spinal cord,mandible,parotid,temporal lobe",
+    "organ": "lung,heart,liver,spleen,kidney,brain,stomach,esophagus,trachea,larynx,bladder,rectum,colon,small bowel,"
+    "large bowel,bowel,spinal cord,mandible,parotid,temporal lobe",
     "position": "center,top,bottom,bilateral,left,upper right",
     "shape": "oval,circular,irregular",
-    "finding": "pneumonia,atelectasis,pneumothorax,cardiomegaly,pleural effusion,lung cancer,liver cancer,brain edema,brain tumor,"
-    "brain enhancing tumor,brain non-enhancing tumor,nodule,pulmonary nodule,pulmonary mass,pulmonary infiltration",
+    "finding": "pneumonia,atelectasis,pneumothorax,cardiomegaly,pleural effusion,lung cancer,liver cancer,brain edema,"
+    "brain tumor,brain enhancing tumor,brain non-enhancing tumor,nodule,pulmonary nodule,"
+    "pulmonary mass,pulmonary infiltration",
     "amount": "much,little",
 }
 
@@ -219,23 +244,38 @@ def test_the_official_rule_keeps_its_flaws(reply: object, reference: object, acc
 
 
 @pytest.mark.parametrize(
-    ("word", "form"),
+    ("words", "form"),
     [
-        *zip("none zero one two three four five six seven eight nine ten".split(), [0, *range(11)], strict=True),
-        *zip("零一二三四五六七八九十", range(11), strict=True),
-        ("两", 2),
-        *((word, "yes") for word in ("yes", "yeah", "yep", "true", "是", "是的", "有", "包含", "存在", "可以", "能", "会")),
-        *((word, "no") for word in ("no", "nope", "false", "否", "不是", "没有", "无", "不包含", "不存在", "不可以", "不能", "不会", "不正常")),
-        *((word, "xray") for word in ("x ray", "xray", "x光", "x 光", "x射线", "x 射线")),
-        *((word, "") for word in ("a", "an", "the", *"！？。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～、，；：《》【】", *"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")),
-        ("对", "对"),
-        ("·", "·"),
-        ("“", "“"),
+        *(
+            (word, str(value))
+            for value, word in enumerate(("zero", "one", "two", "three", "four", "five", "six", "seven"))
+        ),
+        *(
+            ("eight", "8"),
+            ("nine", "9"),
+            ("ten", "10"),
+            ("none", "0"),
+            ("两", "2"),
+            ("十一", "十一"),
+            ("eleven", "eleven"),
+        ),
+        *((word, str(value)) for value, word in enumerate("零一二三四五六七八九十")),
+        ("yes|yeah|yep|true|是|是的|有|包含|存在|可以|能|会", "yes"),
+        ("no|nope|false|否|不是|没有|无|不包含|不存在|不可以|不能|不会|不正常", "no"),
+        ("x ray|xray|x光|x 光|x射线|x 射线", "xray"),
+        ("a|an|the|the a|!|\"|#|$|%|&|'|(|)|*|+|,|-|.|/|:|;|<|=|>|?|@|[|\\|]|^|_|`|{|}|~", ""),
+        (
+            "！|？|。|＂|＃|＄|％|＆|＇|（|）|＊|＋|，|－|／|：|；|＜|＝|＞|＠|［|＼|］|＾|＿|｀|｛|｜|｝|～|、|《|》|【|】",
+            "",
+        ),
+        *((word, word) for word in ("对", "·", "“", "…", "—", "｡", "「")),
     ],
-)  # fmt: skip
-def test_the_official_form_folds_what_the_reference_folds(word: str, form: object) -> None:
-    assert slake.official_form(word) == str(form)
-    assert slake.official_form(f" {word.upper()} ") == str(form)
+)
+def test_the_official_form_folds_what_the_reference_folds(words: str, form: str) -> None:
+    for word in words.split("|"):
+        assert slake.official_form(word) == form
+        assert slake.official_form(f" {word.upper()} ") == form
+    assert slake.official_form("|") == ""
 
 
 # --- the data beside the checkout -----------------------------------------------------------------------------------
@@ -253,7 +293,7 @@ def test_prompt_lengths_are_the_published_ones(shared: Path) -> None:
         "zh_open": (613, 67.07, 61, 79),
         "zh_closed": (420, 65.44, 60, 82),
     }
-    together = sum(lengths.values(), [])
+    together = [length for each in lengths.values() for length in each]
     assert round(sum(together) / len(together), 1) == 130.2
 
 
@@ -264,12 +304,18 @@ def test_every_case_from_a_bug_report_holds_in_both_readings(shared: Path) -> No
         score = slake.score(
             case["reply"], document["answer"], language=document["q_lang"], answer_type=document["answer_type"]
         )
-        assert (case["id"], score.acc, score.acc_flexible) == (case["id"], case["official"]["acc"], case["flexible"]["acc"])
+        assert (case["id"], score.acc, score.acc_flexible) == (
+            case["id"],
+            case["official"]["acc"],
+            case["flexible"]["acc"],
+        )
 
 
 @pytest.mark.parametrize(("file", "right", "flexible"), [("original", 529, 616), ("black", 263, 282)])
 def test_real_replies_score_as_the_reference_scorer_does(shared: Path, file: str, right: int, flexible: int) -> None:
-    rows = {row["qid"]: row for row in json.loads((shared / "hub/BoKelvin/SLAKE/test.json").read_text(encoding="utf-8"))}
+    rows = {
+        row["qid"]: row for row in json.loads((shared / "hub/BoKelvin/SLAKE/test.json").read_text(encoding="utf-8"))
+    }
     replies = (shared / f"replies/slake_huatuogpt_vision_7b_{file}.jsonl").read_text(encoding="utf-8").splitlines()
     official = readable = 0.0
     for reply in map(json.loads, replies):
@@ -380,8 +426,9 @@ def test_token_overlap_by_hand(reply: str | None, reference: str, language: str,
 # --- properties -----------------------------------------------------------------------------------------------------
 
 FRAGMENTS = [
-    "ANSWER:", "ANSWER: <answer>", "答案：", "<think>", "</think>", "<answer>", "</answer>", "\\boxed{", "}", "(", ")", "（", "）", "[", "**", "yes", "No", "是的",
-    "没有", "不", "或", " or ", ", ", "、", "和", " and ", "lung", "the ", "CT", "2", "两个", "-", ".", "\n", "\n\n", "it is ", "The answer is ", "left ", "lower ", "左", "下",
+    "ANSWER:", "ANSWER: <answer>", "答案：", "<think>", "</think>", "<answer>", "</answer>", "\\boxed{", "}", "(",
+    ")", "（", "）", "[", "**", "yes", "No", "是的", "没有", "不", "或", " or ", ", ", "、", "和", " and ", "lung",
+    "the ", "CT", "2", "两个", "-", ".", "\n", "\n\n", "it is ", "The answer is ", "left ", "lower ", "左", "下",
     "肺", '{"answer": "', '"', "\u2028", "\x1c", "\ud800", "İ", "👍", "\u0301", "10" * 20,
 ]  # fmt: skip
 REPLIES = st.one_of(
@@ -441,7 +488,9 @@ def test_token_f1_is_symmetric(one: str, other: str, language: str) -> None:
     assert forth == pytest.approx(slake.token_f1(plain(other), plain(one), language))
 
 
-@given(st.lists(st.sampled_from(["Lung", "Heart", "Liver", "Spleen"]), min_size=2, max_size=4, unique=True), st.randoms())
+@given(
+    st.lists(st.sampled_from(["Lung", "Heart", "Liver", "Spleen"]), min_size=2, max_size=4, unique=True), st.randoms()
+)
 def test_a_list_is_read_in_any_order_and_never_in_part(items: list[str], rng: random.Random) -> None:
     shuffled = items[:]
     rng.shuffle(shuffled)
@@ -455,7 +504,16 @@ def test_a_list_is_read_in_any_order_and_never_in_part(items: list[str], rng: ra
 def test_a_reply_with_two_modalities_is_never_right(one: str, other: str) -> None:
     if one == other:
         return
-    for form in ("{} or {}", "{}/{}", "ANSWER: {} or {}", "{} ({})", "{}. {} is likely.", "{}、{}", "{} and {}", "{}\n{}"):
+    for form in (
+        "{} or {}",
+        "{}/{}",
+        "ANSWER: {} or {}",
+        "{} ({})",
+        "{}. {} is likely.",
+        "{}、{}",
+        "{} and {}",
+        "{}\n{}",
+    ):
         reply = form.format(one, other)
         for reference in (one, other):
             assert slake.score(reply, reference, language="en").outcome is not Outcome.CORRECT
@@ -470,7 +528,9 @@ def test_the_grammar_s_replies_never_raise_and_always_score_officially() -> None
             assert score.acc == slake.official_acc(reply, row["reference"])
 
 
-@pytest.mark.parametrize("piece", ["(", "（", "[", "ANSWER: ", "<think>", "\\boxed{", " ", "\n", "不", "a ", "Lung. ", "\n\n", "T2*"])
+@pytest.mark.parametrize(
+    "piece", ["(", "（", "[", "ANSWER: ", "<think>", "\\boxed{", " ", "\n", "不", "a ", "Lung. ", "\n\n", "T2*"]
+)
 def test_a_megabyte_takes_no_more_than_linear_time(piece: str) -> None:
     reply = piece * (1_000_000 // len(piece))
     begin = time.perf_counter()

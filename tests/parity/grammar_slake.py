@@ -6,26 +6,31 @@ import random
 from collections.abc import Iterator
 
 MARKERS = (
-    "ANSWER:", "ANSWER: ", "answer:", "Answer:\n", "ANSWER:\n\n", "aNsWeR:\t", "ANSWER：", "ANSWER :", "ANſWER:", "ANSWER:\u2028", "ANSWER:\x85",
-    "ANSWER:\x1c", "**ANSWER:** ", "ANSWER:ANSWER:", "MYANSWER: ", "答案：", "答案: ", "The answer is ", "", "", "",
+    "ANSWER:", "ANSWER: ", "answer:", "Answer:\n", "ANSWER:\n\n", "aNsWeR:\t", "ANSWER：", "ANSWER :", "ANſWER:",
+    "ANSWER:\u2028", "ANSWER:\x85", "ANSWER:\x1c", "**ANSWER:** ", "ANSWER:ANSWER:", "MYANSWER: ", "答案：",
+    "答案: ", "The answer is ", "", "", "",
 )  # fmt: skip
 WRAPS = (
-    ("", ""), ("", ""), ("", "."), ("", "。"), ('"', '"'), ("'", "'"), ("\"'", "'\""), ("“", "”"), ("(", ")"), ("（", "）"), ("(", "）"), ("((", ")"),
-    ("(", ""), ("", ")"), ("（", ""), ("[", "]"), ("【", "】"), ("《", "》"), ("{", "}"), ("<", ">"), ("**", "**"), ("`", "`"), ("$", "$"),
-    ("\\boxed{", "}"), ("$\\text{", "}$"), ("\\(", "\\)"), ("<answer>", "</answer>"), ("<think>", "</think>"), ('{"answer": "', '"}'),
-    ("a ", ""), ("the ", ""), ("The ", " the"), ("An ", "个"), ("", "个"), ("", " 个"), ("一", ""), ("", " (axial)"), ("", "（正面）"), ("not ", ""),
-    ("不", ""), ("没有", ""), ("", "\n"), ("\n", ""), ("", "、"), ("、", "，"), ("—", "…"), ("·", "・"), ("«", "»"),
+    ("", ""), ("", ""), ("", "."), ("", "。"), ('"', '"'), ("'", "'"), ("\"'", "'\""), ("“", "”"), ("(", ")"),
+    ("（", "）"), ("(", "）"), ("((", ")"), ("(", ""), ("", ")"), ("（", ""), ("[", "]"), ("【", "】"),
+    ("《", "》"), ("{", "}"), ("<", ">"), ("**", "**"), ("`", "`"), ("$", "$"), ("\\boxed{", "}"),
+    ("$\\text{", "}$"), ("\\(", "\\)"), ("<answer>", "</answer>"), ("<think>", "</think>"), ('{"answer": "', '"}'),
+    ("a ", ""), ("the ", ""), ("The ", " the"), ("An ", "个"), ("", "个"), ("", " 个"), ("一", ""),
+    ("", " (axial)"), ("", "（正面）"), ("not ", ""), ("不", ""), ("没有", ""), ("", "\n"), ("\n", ""), ("", "、"),
+    ("、", "，"), ("—", "…"), ("·", "・"), ("«", "»"),
 )  # fmt: skip
 SPACES = (
-    " ", "  ", "\t", "\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0", "\u1680", "\u2003", "\u2028", "\u2029",
-    "\u202f", "\u205f", "\u3000", "\u200b", "\ufeff", "\x00", "\u180e", "",
+    " ", "  ", "\t", "\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\xa0", "\u1680",
+    "\u2003", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000", "\u200b", "\ufeff", "\x00", "\u180e", "",
 )  # fmt: skip
 PIECES = (
-    "yes", "Yes", "NO", "nope", "yeah", "yep", "true", "False", "none", "zero", "one", "Two", "three", "four", "five", "six", "seven", "EIGHT",
-    "nine", "ten", "eleven", "a", "an", "the", "是", "是的", "有", "包含", "存在", "可以", "能", "会", "否", "不是", "没有", "无", "不包含", "不存在", "不可以",
-    "不能", "不会", "不正常", "零", "一", "两", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "个", "两个", "3个", "³个", "٣个", "𝟛", "X-Ray",
-    "x ray", "X 光", "x光", "X射线", "x 射线", "Xray", "İ", "ı", "ß", "ſ", "ﬁ", "Ω", "K", "e\u0301", "\u0301", "ǅ", "👍", "👨‍👩‍👧", "🏥", "lung", "Left", "CT",
-    "MRI", "肺", "左侧", "()", "（）", "( )", "(((", ")))", "（（", "ANSWER:", "ANSWER: <answer>", "ANSWER: <答案>", "\\", "'", '"', "!", "#", "%", "_", "~", "｡",
+    "yes", "Yes", "NO", "nope", "yeah", "yep", "true", "False", "none", "zero", "one", "Two", "three", "four",
+    "five", "six", "seven", "EIGHT", "nine", "ten", "eleven", "a", "an", "the", "是", "是的", "有", "包含", "存在",
+    "可以", "能", "会", "否", "不是", "没有", "无", "不包含", "不存在", "不可以", "不能", "不会", "不正常", "零",
+    "一", "两", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "个", "两个", "3个", "³个", "٣个",
+    "𝟛", "X-Ray", "x ray", "X 光", "x光", "X射线", "x 射线", "Xray", "İ", "ı", "ß", "ſ", "ﬁ", "Ω", "K", "e\u0301",
+    "\u0301", "ǅ", "👍", "👨‍👩‍👧", "🏥", "lung", "Left", "CT", "MRI", "肺", "左侧", "()", "（）", "( )", "(((",
+    ")))", "（（", "ANSWER:", "ANSWER: <answer>", "ANSWER: <答案>", "\\", "'", '"', "!", "#", "%", "_", "~", "｡",
     "｢", "•", "–", "′", "¿", "\ud800",
 )  # fmt: skip
 PROMPTS = (
@@ -38,7 +43,11 @@ PROMPTS = (
     "<think>ANSWER: Yes",
     "Question: Is the lung healthy?\nANSWER: No",
 )
-ODD = "".join(SPACES) + "ﾊﾝＡｂ１２ＡＮＳＷＥＲ：！？。＂＃（）＊＋，－／；＜＝＞＠［＼］＾＿｀｛｜｝～、《》【】!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~答案一二三两个aA0\u0307\u0130"
+ODD = (
+    "".join(SPACES)
+    + "ﾊﾝＡｂ１２ＡＮＳＷＥＲ：！？。＂＃（）＊＋，－／；＜＝＞＠［＼］＾＿｀｛｜｝～、《》【】"
+    + "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~答案一二三两个aA0\u0307\u0130"
+)
 
 
 def replies(rng: random.Random, answer: str, language: str) -> Iterator[str]:
@@ -70,7 +79,9 @@ def _reply(rng: random.Random, answer: str, language: str) -> str:
 def _core(rng: random.Random, answer: str) -> str:
     kind = rng.randrange(12)
     if kind < 5:
-        return rng.choice((answer, answer, answer.lower(), answer.upper(), answer.swapcase(), answer + "s", answer.title()))
+        return rng.choice(
+            (answer, answer, answer.lower(), answer.upper(), answer.swapcase(), answer + "s", answer.title())
+        )
     if kind == 5:
         return rng.choice(SPACES).join(answer.split())
     if kind == 6:
@@ -78,7 +89,9 @@ def _core(rng: random.Random, answer: str) -> str:
     if kind == 7:
         return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in answer)
     if kind == 8:
-        return answer.replace("-", rng.choice((" ", "", "－", "–", "-", "_"))).replace(",", rng.choice(("，", "、", " ", ";")))
+        return answer.replace("-", rng.choice((" ", "", "－", "–", "-", "_"))).replace(
+            ",", rng.choice(("，", "、", " ", ";"))
+        )
     return rng.choice(SPACES).join(rng.choice(PIECES) for _ in range(rng.randrange(1, 4)))
 
 
@@ -96,5 +109,9 @@ def _mutated(rng: random.Random, text: str) -> str:
 
 def _huge(rng: random.Random, answer: str) -> str:
     size = rng.choice((1_000, 5_000))
-    filler = rng.choice(("(", "（", ")", "ANSWER:", "ANSWER: ", " ", "\n", "不", "the ", "10", "个", "()", "\u0130", "x "))
-    return rng.choice((filler * size, filler * size + answer, "ANSWER: " + answer + filler * size, answer + filler * size))
+    filler = rng.choice(
+        ("(", "（", ")", "ANSWER:", "ANSWER: ", " ", "\n", "不", "the ", "10", "个", "()", "\u0130", "x ")
+    )
+    return rng.choice(
+        (filler * size, filler * size + answer, "ANSWER: " + answer + filler * size, answer + filler * size)
+    )

@@ -45,13 +45,16 @@ def prompt(question: str, language: str) -> str:
 # --- the official rule ----------------------------------------------------------------------------------------------
 
 _MARKER = re.compile(r"answer:\s*(.*)", re.IGNORECASE)
-_ENGLISH_NUMBERS = "none zero one two three four five six seven eight nine ten".split()
-_NUMBERS = dict(zip(_ENGLISH_NUMBERS, map(str, [0, *range(11)])))
-_NUMBERS |= dict(zip("零一二三四五六七八九十", map(str, range(11)))) | {"两": "2"}
+_NUMBERS = {
+    "none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+    "eight": "8", "nine": "9", "ten": "10", "零": "0", "一": "1", "两": "2", "二": "2", "三": "3", "四": "4", "五": "5",
+    "六": "6", "七": "7", "八": "8", "九": "9", "十": "10",
+}  # fmt: skip
 _ARTICLES = frozenset(("a", "an", "the"))
 _WHOLE = dict.fromkeys(("x ray", "xray", "x光", "x 光", "x射线", "x 射线"), "xray")
-_WHOLE |= dict.fromkeys("yes yeah yep true 是 是的 有 包含 存在 可以 能 会".split(), "yes")
-_WHOLE |= dict.fromkeys("no nope false 否 不是 没有 无 不包含 不存在 不可以 不能 不会 不正常".split(), "no")
+_WHOLE |= dict.fromkeys(("yes", "yeah", "yep", "true", "是", "是的", "有", "包含", "存在", "可以", "能", "会"), "yes")
+_WHOLE |= dict.fromkeys(("no", "nope", "false", "否", "不是", "没有", "无", "不包含", "不存在", "不可以", "不能"), "no")
+_WHOLE |= dict.fromkeys(("不会", "不正常"), "no")
 
 
 def official_answer(reply: object) -> str:
@@ -59,8 +62,9 @@ def official_answer(reply: object) -> str:
     text = to_str(reply)
     found = None
     if ":" in text:
-        for found in _MARKER.finditer(text):
-            pass
+        # The last one is wanted, in memory that does not grow with the number of markers.
+        for match in _MARKER.finditer(text):
+            found = match
     return text.strip() if found is None else found[1].strip().strip("\"'")
 
 
@@ -154,7 +158,10 @@ _FORM = re.compile(r"\s*answer:\s*(\S.*)", re.IGNORECASE)
 
 
 def format_ok(reply: object) -> bool:
-    """True where the last line that is not blank is `ANSWER: ` and an answer, as the prompt asks; the slot's echo is none."""
+    """True where the last line that is not blank is `ANSWER: ` and an answer, as the prompt asks.
+
+    The echo of the prompt's slot, `ANSWER: <answer>`, is none.
+    """
     text = to_text(reply)
     if ":" not in text:
         return False
@@ -226,11 +233,11 @@ def token_scores(reply: object, answer: object, language: str) -> tuple[float, f
 def token_recall(reply: object, answer: object, language: str) -> float:
     """The share of the reference's tokens that the reply contains, 0.0 to 1.0.
 
-    Over the reply's visible text (without reasoning), or over what follows its last `ANSWER:` where it has one: the marker
-    is the prompt's word, not the answer's. 0.0 where only one of both has tokens, 1.0 where neither has.
+    Over the reply's visible text (without reasoning), or over what follows its last `ANSWER:` where it has one: the
+    marker is the prompt's word, not the answer's. 0.0 where only one of both has tokens, 1.0 where neither has.
 
-    Source: Li et al. 2023, LLaVA-Med (arXiv 2306.00890), which reports it for open questions over the whole reply; it grows
-    with the length of the reply.
+    Source: Li et al. 2023, LLaVA-Med (arXiv 2306.00890), which reports it for open questions over the whole reply; it
+    grows with the length of the reply.
     """
     return token_scores(reply, answer, language)[0]
 

@@ -1,11 +1,11 @@
 """The wordings that SLAKE's flexible reading takes for the same answer.
 
-Data only. A form stands here when a radiologist would not hesitate: `axial` is the transverse plane, `magnetic resonance`
-is MRI. What only comes close is missing on purpose: `colon` is not the large bowel, `brain` is not the head, `left lower lobe`
-is not the lower left lung, `T2*` and `FLAIR` are not T2.
+Data only. A form stands here when a radiologist would not hesitate: `axial` is the transverse plane, `magnetic
+resonance` is MRI. What only comes close is missing on purpose: `colon` is not the large bowel, `brain` is not the head,
+`left lower lobe` is not the lower left lung, `T2*` and `FLAIR` are not T2.
 
-Forms are written as `lmms_scoring.slake_reading.phrase` leaves them: lower case, no punctuation, no article in front, American spelling,
-singular, no space beside a Chinese character.
+Forms are written as `lmms_scoring.slake_wording.phrase` leaves them: lower case, no punctuation, no article in front,
+American spelling, singular, no space beside a Chinese character.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import NamedTuple
 
 
 class Concept(NamedTuple):
-    """One answer, the group of answers that exclude each other, and its wordings beside the name, English and Chinese."""
+    """One answer, the group of answers that exclude each other, and its wordings, English and Chinese.
+
+    The name itself is one of the English wordings.
+    """
 
     name: str
     group: str
@@ -50,7 +53,21 @@ CONCEPTS = (
         "transverse plane",
         "plane",
         ("transverse", "axial", "transaxial", "horizontal plane", "cross section"),
-        ("横断", "横断面", "横断位", "横切面", "横截面", "轴位", "轴面", "轴位面", "轴状面", "轴状位", "横轴位", "横轴面", "水平面"),
+        (
+            "横断",
+            "横断面",
+            "横断位",
+            "横切面",
+            "横截面",
+            "轴位",
+            "轴面",
+            "轴位面",
+            "轴状面",
+            "轴状位",
+            "横轴位",
+            "横轴面",
+            "水平面",
+        ),
     ),
     Concept("coronal plane", "plane", ("coronal", "frontal"), ("冠状", "冠状面", "冠状位", "冠状切面", "额状面")),
     Concept("sagittal plane", "plane", ("sagittal",), ("矢状", "矢状面", "矢状位", "矢状切面")),
@@ -147,7 +164,8 @@ SUFFIXES = {
     "shape": (("shape", "shaped", "in shape"), ("形", "形状")),
 }
 
-#: Sides, which combine with each other and with an organ: `left lower lung` is the lower left lung, 左侧肾脏 the left kidney.
+#: Sides, which combine with each other and with an organ:
+#: `left lower lung` is the lower left lung, 左侧肾脏 the left kidney.
 LATERAL = {"left": "左", "right": "右"}
 VERTICAL = {"upper": "上", "lower": "下"}
 
@@ -171,11 +189,62 @@ SPELLINGS = {
 
 #: Yes and no on their own, whatever was asked.
 YES = frozenset(
-    "yes|yeah|yep|true|correct|是|是的|有|有的|包含|包括|含有|存在|可以|能|会|对|对的|正确|可见|出现|出现了|属于".split("|")
+    (
+        "yes",
+        "yeah",
+        "yep",
+        "true",
+        "correct",
+        "是",
+        "是的",
+        "有",
+        "有的",
+        "包含",
+        "包括",
+        "含有",
+        "存在",
+        "可以",
+        "能",
+        "会",
+        "对",
+        "对的",
+        "正确",
+        "可见",
+        "出现",
+        "出现了",
+        "属于",
+    )
 )
 NO = frozenset(
-    "no|nope|false|incorrect|否|不|不是|不是的|没有|没|无|不包含|不包括|不含有|未包含|不存在|不可以|不能|不会|不对|错误"
-    "|不正确|不可见|未见|没有出现|未出现|不属于".split("|")
+    (
+        "no",
+        "nope",
+        "false",
+        "incorrect",
+        "否",
+        "不",
+        "不是",
+        "不是的",
+        "没有",
+        "没",
+        "无",
+        "不包含",
+        "不包括",
+        "不含有",
+        "未包含",
+        "不存在",
+        "不可以",
+        "不能",
+        "不会",
+        "不对",
+        "错误",
+        "不正确",
+        "不可见",
+        "未见",
+        "没有出现",
+        "未出现",
+        "不属于",
+    )
 )
 
 #: Replies to a question about an amount or a list that mean nothing at all, as the reference `None` and the count 0 do.

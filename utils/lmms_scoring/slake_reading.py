@@ -4,326 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from lmms_scoring.numbers import find_numbers
 from lmms_scoring.outcomes import Outcome, Reading
 from lmms_scoring.reply import Stated, clean, fold, is_placeholder, refuses, stated
-from lmms_scoring.slake_aliases import (
-    CONCEPTS,
-    LATERAL,
-    NO,
-    NOTHING,
-    SIDE_NOUNS,
-    SIDE_NOUNS_CHINESE,
-    SPELLINGS,
-    SUFFIXES,
-    VERTICAL,
-    YES,
+from lmms_scoring.slake_aliases import LATERAL, NO, YES
+from lmms_scoring.slake_wording import (
+    NAMES,
+    NO_WORD,
+    TRAIL,
+    WRONG,
+    Meaning,
+    alternation,
+    common_group,
+    meaning,
+    mentioned,
+    phrase,
 )
-
-# --- wording to meaning ---------------------------------------------------------------------------------------------
-
-_HAN = r"\u3400-\u4dbf\u4e00-\u9fff"
-_GAP_BESIDE_HAN = re.compile(rf"(?<=[{_HAN}])\s+|\s+(?=[{_HAN}])")
-_NO_WORD = re.compile(r"[\W_]+")
-_CROSSED = dict.fromkeys(map(ord, "≠¬✗✘❌✖"), " not ")
-_BEFORE_ARTICLE = frozenset(("of", "in", "on", "at", "to", "by", "with", "and"))
-
-
-@lru_cache(maxsize=8192)
-def phrase(text: str) -> str:
-    """The words of a text: lower case, no punctuation, articles dropped, American spelling, singular.
-
-    >>> phrase("The Lungs."), phrase("Transverse  Plane"), phrase("T2 加权"), phrase("Vitamin A")
-    ('lung', 'transverse plane', 't2加权', 'vitamin a')
-    """
-    text = fold(text).lower().replace("'", "")
-    if not text.isascii():
-        text = text.translate(_CROSSED)
-    text = _NO_WORD.sub(" ", text).strip()
-    if not text.isascii():
-        return _GAP_BESIDE_HAN.sub("", text)
-    words = text.split()
-    return " ".join(_word(word) for place, word in enumerate(words) if not _is_article(words, place))
-
-
-def _is_article(words: list[str], place: int) -> bool:
-    """True for an article; the `a` of `vitamin a` is none."""
-    word = words[place]
-    if word != "a":
-        return word in ("an", "the")
-    return place + 1 < len(words) and (place == 0 or words[place - 1] in _BEFORE_ARTICLE)
-
-
-def _word(word: str) -> str:
-    """The American singular of an English word."""
-    word = SPELLINGS.get(word, word)
-    if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui":
-        word = word[:-2] if word.endswith("sses") else word[:-3] + "y" if word.endswith("ies") else word[:-1]
-    return SPELLINGS.get(word, word)
-
-
-def _forms() -> Iterator[tuple[str, str]]:
-    for concept in CONCEPTS:
-        english, chinese = SUFFIXES.get(concept.group, ((), ()))
-        for form in (concept.name, *concept.english):
-            yield form, concept.name
-            yield from ((f"{form} {suffix}", concept.name) for suffix in english)
-        for form in (*concept.chinese, *(form for form in (concept.name, *concept.english) if len(form) < 4)):
-            yield form, concept.name
-            yield from (("".join((form, suffix)), concept.name) for suffix in chinese)
-
-
-_NAMES = dict(_forms())
-_GROUPS = {concept.name: concept.group for concept in CONCEPTS}
-_ALL_GROUPS = ("side", *sorted({concept.group for concept in CONCEPTS}))
-_ORGANS = {form: concept for form, concept in _NAMES.items() if _GROUPS[concept] in ("organ", "part")}
-_VERTICAL_WORDS = {**{name: name for name in VERTICAL}, "top": "upper", "bottom": "lower"}
-
-
-def _alternation(forms: Iterator[str] | tuple[str, ...]) -> str:
-    return "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
-
-
-_SIDE_TAIL = re.compile(rf" (?:{_alternation(SIDE_NOUNS)})$")
-_PLACE_HEAD = re.compile(r"^(?:located )?(?:in|on|at) ")
-_PLACE_TAIL = re.compile(r" (?:of|in) (?:this )?(?:image|picture|scan)$")
-_PART_OF = re.compile(r"^(upper|lower) (?:part|portion|region|zone|field) of (left|right) (.+)$")
-
-
-@lru_cache(maxsize=1)
-def _han_tokens() -> re.Pattern[str]:
-    organs = _alternation(tuple(form for form in _ORGANS if not form.isascii()))
-    sides = [rf"(?P<{name}>{char})" for name, char in {**LATERAL, **VERTICAL}.items()]
-    return re.compile(rf"(?P<organ>{organs})|{'|'.join(sides)}|(?P<tail>{'|'.join(SIDE_NOUNS_CHINESE)})|(?P<of>的)")
-
-
-def _sided(words: str) -> str | None:
-    """The name of sides with or without an organ, or None: `left lower lung` and 左下肺 are `lower left lung`."""
-    if words.isascii():
-        return _sided_english(words)
-    return _sided_chinese(words)
-
-
-def _sided_english(words: str) -> str | None:
-    parted = _PART_OF.match(words)
-    if parted:
-        words = f"{parted[1]} {parted[2]} {parted[3]}"
-    words = _SIDE_TAIL.sub("", words)
-    tokens = words.split()
-    lateral = vertical = ""
-    place = 0
-    for token in tokens[:2]:
-        if token in LATERAL and not lateral:
-            lateral = token
-        elif token in _VERTICAL_WORDS and not vertical and (token in VERTICAL or _has_lateral(tokens[:2])):
-            vertical = _VERTICAL_WORDS[token]
-        else:
-            break
-        place += 1
-    if not place:
-        return None
-    rest = " ".join(tokens[place:])
-    return " ".join(filter(None, (vertical, lateral, _ORGANS.get(rest, rest))))
-
-
-def _has_lateral(tokens: list[str]) -> bool:
-    return any(token in LATERAL for token in tokens)
-
-
-def _sided_chinese(words: str) -> str | None:
-    seen: dict[str, str] = {}
-    position = 0
-    for token in _han_tokens().finditer(words):
-        if token.start() != position:
-            return None
-        position = token.end()
-        kind = token.lastgroup or ""
-        slot = "lateral" if kind in LATERAL else "vertical" if kind in VERTICAL else kind
-        if slot in ("tail", "of"):
-            if not seen:
-                return None
-            continue
-        if slot in seen or (slot == "lateral" and "organ" in seen):
-            return None
-        if slot == "vertical" and "organ" in seen and len(token[0]) == 1 and words[position:] not in SIDE_NOUNS_CHINESE:
-            return None
-        seen[slot] = _ORGANS[token[0]] if slot == "organ" else kind
-    if position != len(words) or not ("lateral" in seen or "vertical" in seen):
-        return None
-    return " ".join(seen[slot] for slot in ("vertical", "lateral", "organ") if slot in seen)
-
-
-_MEASURE = re.compile(r"[个根块只条颗枚处种张]")
-_TRAIL = " \t\n.。!！?？,，;；:：\"'"
-
-
-def _number(text: str) -> str | None:
-    """The number a text is, with the noun that it counts: `2`, `2 kidney`; None where it is no single number."""
-    text = text.strip(_TRAIL)
-    lead = text[:1]
-    if not (lead.isalnum() or lead in "-−+" and lead):
-        return None
-    numbers = find_numbers(text)
-    if len(numbers) != 1 or numbers[0].start != 0 or numbers[0].value is None:
-        return None
-    value = numbers[0].value
-    rest = text[numbers[0].end :].strip(_TRAIL)
-    if isinstance(value, Fraction) or len(rest) > 40:
-        return None
-    noun = phrase(_MEASURE.sub("", rest, count=1) if rest[:1] and _MEASURE.match(rest) else rest)
-    return f"{value} {_NAMES.get(noun, noun)}".strip()
-
-
-_BOTH = re.compile(r"^(?:both |双)(.+)$")
-
-
-@lru_cache(maxsize=8192)
-def _name(text: str) -> str:
-    """The name of one answer: that of its concept where the alias table knows it, else its words."""
-    words = phrase(text)
-    if words in _NAMES:
-        return _NAMES[words]
-    if words in NOTHING:
-        return "0"
-    number = _number(text)
-    if number:
-        return number
-    words = _PLACE_TAIL.sub("", _PLACE_HEAD.sub("", words))
-    both = _BOTH.match(words)
-    if both and both[1] in ("lung", "kidney", "肺", "肾", "肾脏", "肺部"):
-        words = both[1]
-    return _NAMES.get(words) or _sided(words) or words
-
-
-class Meaning(NamedTuple):
-    """The names of the answers that a wording gives; `two` where it leaves open which of several it means."""
-
-    names: frozenset[str]
-    two: bool = False
-
-
-_NONE = Meaning(frozenset())
-_OR = re.compile(r"\bor\b|\bvs\b|\bversus\b|[或/|]|还是", re.IGNORECASE)
-_ITEM = re.compile(r"[,，、;；&\n]|\band\b|以及|[和及与]", re.IGNORECASE)
-_BULLET = re.compile(r"^\s*\d{1,2}[.)]\s+(?=\D)")
-_ASIDE = re.compile(r"[(（\[]([^()（）\[\]]{0,200})[)）\]]")
-_WRONG = re.compile(r"\b(?:wrong|incorrect|mistaken|not)\b|错|误|不是|不对", re.IGNORECASE)
-_DENIED = re.compile(r"^(?:not|rather than|而不是|不是|而非) ?(.+)$")
-_LONGEST = 400
-
-
-@lru_cache(maxsize=8192)
-def meaning(text: str) -> Meaning:
-    """What a wording names: one answer, or the unordered items of a list.
-
-    An aside in brackets may repeat the answer or explain it; one that names another answer of the same group makes two.
-    A text of more than 400 characters names nothing.
-
-    >>> sorted(meaning("Spinal cord and the lungs").names), meaning("CT or MRI").two
-    (['lung', 'spinal cord'], True)
-    """
-    if len(text) > _LONGEST:
-        return _NONE
-    text = text.strip()
-    asides = _ASIDE.findall(text)
-    if asides:
-        main = _ASIDE.sub(" ", text).strip(_TRAIL)
-        if not phrase(main):
-            return meaning(asides[0]) if len(asides) == 1 else _NONE
-        named = meaning(main)
-        group = _group(named)
-        for aside in asides:
-            other = meaning(aside)
-            rivals = {_group_of(name) for name in other.names - named.names} - {""}
-            if other.two or _WRONG.search(aside) or rivals & {_group_of(name) for name in named.names} or _differ(main, aside):
-                return Meaning(named.names, two=True)
-            if not group and other.names != named.names and not _abbreviates(aside, main):
-                return Meaning(frozenset((phrase(text),)))
-        return named
-    options = [part for part in _OR.split(text) if phrase(part)]
-    if len(options) > 1:
-        names = {_list(part) for part in options}
-        return Meaning(names.pop()) if len(names) == 1 else Meaning(frozenset().union(*names), two=True)
-    return Meaning(_list(text))
-
-
-def _differ(text: str, other: str) -> bool:
-    """True where two texts mention different answers of one group."""
-    for group in _ALL_GROUPS:
-        said = _named(other, group)
-        if said:
-            named = _named(text, group)
-            if named and said - named:
-                return True
-    return False
-
-
-def _abbreviates(short: str, long: str) -> bool:
-    """True for initials: `PE` of pleural effusion."""
-    return phrase(short) == "".join(word[0] for word in phrase(long).split())
-
-
-def _list(text: str) -> frozenset[str]:
-    whole = phrase(text)
-    if whole in _NAMES:
-        return frozenset((_NAMES[whole],))
-    items = [_BULLET.sub("", part) for part in _ITEM.split(text)]
-    items = [part.rstrip(_TRAIL) for part in items if phrase(part) not in ("", "etc", "等", "等等")]
-    if len(items) > 1:
-        items[-1] = items[-1][:-1] if items[-1].endswith("等") else items[-1]
-        kept = [part for part in items if not _denies(part)]
-        items = kept or items
-    return frozenset(name for name in map(_name, items) if name)
-
-
-def _denies(item: str) -> bool:
-    """True for the second half of `CT, not MRI`."""
-    denied = _DENIED.match(phrase(item))
-    return bool(denied) and denied[1] in _NAMES if denied else False
-
-
-def _group(named: Meaning) -> str:
-    """The group that all named answers belong to, "" where there is none."""
-    groups = {_group_of(name) for name in named.names}
-    return groups.pop() if len(groups) == 1 else ""
-
-
-def _group_of(name: str) -> str:
-    if name in _GROUPS:
-        return "side" if _GROUPS[name] == "position" else _GROUPS[name]
-    return "side" if name.split(" ")[0] in (*LATERAL, *VERTICAL) else ""
-
-
-@lru_cache(maxsize=64)
-def _mentions(group: str) -> re.Pattern[str] | None:
-    forms = [form for form, name in _NAMES.items() if _GROUPS[name] == group]
-    english = _alternation(tuple(form for form in forms if form.isascii()))
-    # One character is part of too many words: 心 of 中心, 白 of 蛋白.
-    chinese = _alternation(tuple(form for form in forms if not form.isascii() and len(form) > 1))
-    patterns = [pattern for pattern in (rf"(?<![a-z0-9])(?:{english})(?![a-z0-9])" if english else "", chinese) if pattern]
-    return re.compile("|".join(patterns)) if patterns else None
-
-
-_SIDES = re.compile(r"\b(?:left|right)\b|[左右]")
-_SIDE_NAMES = {"left": "left", "右": "right", "right": "right", "左": "left"}
-
-
-def _named(text: str, group: str) -> frozenset[str]:
-    """The answers of a group that a text mentions anywhere."""
-    words = phrase(text[:4000])
-    if group == "side":
-        return frozenset(_SIDE_NAMES[found] for found in _SIDES.findall(words))
-    pattern = _mentions(group)
-    return frozenset(_NAMES[found] for found in pattern.findall(words)) if pattern else frozenset()
-
 
 # --- where a text without a marker states its answer -----------------------------------------------------------------
 
-# Groups whose answers exclude each other in a whole reply: an explanation that brings in another one is no clear answer.
+# Groups whose answers exclude each other in a whole reply: an explanation that names another one is no clear answer.
 _EXCLUSIVE = frozenset(("modality", "weighting", "plane", "color", "density", "side"))
 _TURN = re.compile(r"\b(?:actually|wait|correction|however|but|alternatively|or)\b|或|但|其实", re.IGNORECASE)
 _BREAK = re.compile(
@@ -340,7 +42,8 @@ _PRONOUN_IS = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT_IS = re.compile(
-    r"^(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: of)? (?P<answer>[^,.;:]{1,80})$", re.IGNORECASE
+    r"^(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: of)? (?P<answer>[^,.;:]{1,80})$",
+    re.IGNORECASE,
 )
 _USED = re.compile(r"^(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) .{1,60})?$", re.IGNORECASE)
 _COMPARED = re.compile(
@@ -348,8 +51,17 @@ _COMPARED = re.compile(
     r"(?: .{1,60})?$",
     re.IGNORECASE,
 )
-_COMPARISON = {"bigger": "big", "larger": "big", "biggest": "big", "largest": "big", "smaller": "small", "smallest": "small"}
-_COMPARED_CHINESE = re.compile(r"^(?P<answer>[^比，。]{1,10}?)(?:的?体积)?(?:比[^，。]{1,10})?(?:更|最|较|是)?(?P<word>大|小|异常)的?$")
+_COMPARISON = {
+    "bigger": "big",
+    "larger": "big",
+    "biggest": "big",
+    "largest": "big",
+    "smaller": "small",
+    "smallest": "small",
+}
+_COMPARED_CHINESE = re.compile(
+    r"^(?P<answer>[^比，。]{1,10}?)(?:的?体积)?(?:比[^，。]{1,10})?(?:更|最|较|是)?(?P<word>大|小|异常)的?$"
+)
 _HAN_IS = re.compile(r"^(?P<subject>[^，。,.]{0,40}?)(?:是|为|属于|位于|显示为|呈)(?P<answer>[^，。,.]{1,30}?)的?$")
 _LOOSE = frozenset(("of", "in", "this", "image", "picture", "scan"))
 _LOOSE_HAN = re.compile(r"这[张幅]?|图[像片]?|[中里的它该应]")
@@ -377,7 +89,7 @@ def fragments(text: str, question: str) -> Iterator[tuple[str, str]]:
 
 def _framed(text: str, question: str) -> Iterator[tuple[str, str]]:
     """The answer in one sentence that states it: `It is CT.`, `The largest organ is the liver.`, 这是肺。"""
-    sentence = text.strip(_TRAIL)
+    sentence = text.strip(TRAIL)
     if not sentence or len(sentence) > 200 or "\n" in sentence:
         return
     pronoun = _PRONOUN_IS.match(sentence)
@@ -416,26 +128,66 @@ def _framed_chinese(sentence: str, question: str) -> Iterator[tuple[str, str]]:
 
 def _contradicts(head: str, tail: str) -> bool:
     """True where what follows a leading answer takes it back or names another one of its kind."""
-    if _TURN.search(tail) or _WRONG.search(tail):
+    if _TURN.search(tail) or WRONG.search(tail):
         return True
     named = meaning(head)
-    group = _group(named)
+    group = common_group(named)
     if not group:
         return False
     if group in _EXCLUSIVE:
-        allowed = _named(head, group) | named.names
-        return bool(_named(tail, group) - allowed)
-    return _group(meaning(tail)) == group
+        allowed = mentioned(head, group) | named.names
+        return bool(mentioned(tail, group) - allowed)
+    return common_group(meaning(tail)) == group
 
 
 # --- yes and no -----------------------------------------------------------------------------------------------------
 
 _ASKS = re.compile(r"[?？]\s*$|[吗么]\s*$|^(?:is|are|does|do|can)\b|是否|是不是|有没有", re.IGNORECASE)
-_LEADING_ENGLISH = re.compile(r"^(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:it|there|this|the|they|that|these|i|we)\b))", re.IGNORECASE)
-_LEADING_CHINESE = re.compile(rf"^({_alternation(tuple(word for word in YES | NO if not word.isascii()))})\s*[，,。.；;！!：:\n]")
-_SEEING = frozenset(("contain", "exist", "appear", "present", "visible", "seen", "show", "shown", "there", "has", "have", "found", "absent"))
+_LEADING_ENGLISH = re.compile(
+    r"^(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:it|there|this|the|they|that|these|i|we)\b))", re.IGNORECASE
+)
+_LEADING_CHINESE = re.compile(
+    rf"^({alternation(tuple(word for word in YES | NO if not word.isascii()))})\s*[，,。.；;！!：:\n]"
+)
+_SEEING = frozenset(
+    (
+        "contain",
+        "exist",
+        "appear",
+        "present",
+        "visible",
+        "seen",
+        "show",
+        "shown",
+        "there",
+        "has",
+        "have",
+        "found",
+        "absent",
+    )
+)
 _IDLE = frozenset(
-    ("a", "is", "are", "was", "were", "be", "this", "it", "in", "of", "do", "doe", "can", "image", "picture", "scan", "look", "any", "here")
+    (
+        "a",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "this",
+        "it",
+        "in",
+        "of",
+        "do",
+        "doe",
+        "can",
+        "image",
+        "picture",
+        "scan",
+        "look",
+        "any",
+        "here",
+    )
 )
 _DENIALS = frozenset(("no", "not", "without", "cannot", "doesnt", "isnt", "arent", "absent"))
 _OPPOSITES = {"abnormal": "normal", "abnormality": "normal", "unhealthy": "healthy"}
@@ -473,7 +225,7 @@ _HAN_DENIAL = re.compile(r"[不没无未非]")
 
 @lru_cache(maxsize=4096)
 def _claim_chinese(text: str) -> _Claim:
-    text = _NO_WORD.sub("", fold(text).lower()).replace("异常", "不正常")
+    text = NO_WORD.sub("", fold(text).lower()).replace("异常", "不正常")
     text = _HAN_SCENE.sub("", text)
     text, denials = _HAN_DENIAL.subn("", text)
     core, seeing = _HAN_IDLE.subn("", text)
@@ -497,7 +249,7 @@ def _echoed(text: str, question: str) -> str | None:
         return None
     agrees = "yes" if asked.denied == said.denied else "no"
     if chinese and asked.seeing:
-        seen = _SEEN_CHINESE.fullmatch(text.strip(_TRAIL))
+        seen = _SEEN_CHINESE.fullmatch(text.strip(TRAIL))
         if seen:
             return "no" if seen["no"] or seen["unseen"] else "yes"
     if said.core == asked.core and _is_statement(text, said, chinese):
@@ -534,7 +286,8 @@ def _lone_polarity(text: str) -> str | None:
 
 
 _BOTH_POLES = re.compile(
-    r"\b(?:yes\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?no|no\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?yes)\b|是或否|是/否", re.IGNORECASE
+    r"\b(?:yes\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?no|no\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?yes)\b|是或否|是/否",
+    re.IGNORECASE,
 )
 
 
@@ -547,7 +300,7 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
     ('no', 'leading')
     """
     asks = _ASKS.search(text)
-    text = text.strip().strip(_TRAIL + "()（）[]")
+    text = text.strip().strip(TRAIL + "()（）[]")
     if _BOTH_POLES.search(text[:200]):
         return None, "two answers"
     lone = _lone_polarity(text) if len(text) < 20 else None
@@ -558,7 +311,7 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
         said = _lone_polarity(leading[1])
         rest = text[leading.end() :].strip()
         again = _LEADING_ENGLISH.match(rest + ".") or _LEADING_CHINESE.match(rest + "。")
-        if again and _lone_polarity(again[1]) != said or _NO_COMMA.match(rest) and said == "yes":
+        if (again and _lone_polarity(again[1]) != said) or (said == "yes" and _NO_COMMA.match(rest)):
             return None, "two answers"
         if refuses(rest):
             return None, "refusal"
@@ -597,7 +350,9 @@ def reference_polarity(answer: str, question: str) -> str | None:
 
 _STAR = re.compile(r"(?<![*\w])(T[12])\*(?![*\w])", re.IGNORECASE)
 _EMPTY_MARK = re.compile(r"^[ \t\"'>-]*(?:answer|答案)\s{0,3}:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
-_STATEMENT_DENIED = re.compile(r"\b(?:not|unlikely|if|whether|unsure|cannot|neither)\b[^.\n]*$|n't\b[^.\n]*$", re.IGNORECASE)
+_STATEMENT_DENIED = re.compile(
+    r"\b(?:not|unlikely|if|whether|unsure|cannot|neither)\b[^.\n]*$|n't\b[^.\n]*$", re.IGNORECASE
+)
 
 
 def judge(text: str, answer: str, question: str) -> tuple[Outcome, Reading]:
@@ -638,7 +393,7 @@ def _unread(reason: str) -> tuple[Outcome, Reading]:
 
 
 def _bare(text: str) -> str:
-    return text.strip(_TRAIL).lower()
+    return text.strip(TRAIL).lower()
 
 
 def _compare(text: str, how: str, answer: str, question: str) -> tuple[Outcome, Reading]:
@@ -703,8 +458,8 @@ _WHERE = re.compile(r"^where\b|在哪|哪里|位置", re.IGNORECASE)
 
 def _asked_about(noun: str, question: str) -> bool:
     """True where the question names the noun in one of its wordings."""
-    noun = _NAMES.get(noun, noun)
+    noun = NAMES.get(noun, noun)
     asked = phrase(question)
     padded = f" {asked} "
-    forms = [noun, *(form for form, name in _NAMES.items() if name == noun)]
+    forms = [noun, *(form for form, name in NAMES.items() if name == noun)]
     return any(f" {form} " in padded if form.isascii() else form in asked for form in forms)

@@ -15,8 +15,8 @@ PUNCTUATION_TO_SPACE = dict.fromkeys(map(ord, string.punctuation + CHINESE_PUNCT
 def without_asides(text: str, opening: str, closing: str) -> str:
     """The text with each run from an opening mark to the next closing mark replaced by one space.
 
-    An opening mark that is never closed stays. Takes linear time, where the obvious pattern `\\([^)]*\\)` needs quadratic
-    time on a megabyte of opening brackets.
+    An opening mark that is never closed stays. Takes linear time, where the obvious pattern `\\([^)]*\\)` needs
+    quadratic time on a megabyte of opening brackets.
 
     >>> without_asides("lung (left) and (heart", "(", ")")
     'lung   and (heart'
@@ -39,4 +39,6 @@ def without_asides(text: str, opening: str, closing: str) -> str:
 
 def is_han(char: str) -> bool:
     """True for a Chinese character: the unified ideographs, their extensions, compatibility forms, and 〇."""
-    return "\u4e00" <= char <= "\u9fff" or char >= "\u3400" and unicodedata.name(char, "").startswith("CJK") or char == "〇"
+    if "\u4e00" <= char <= "\u9fff" or char == "〇":
+        return True
+    return char >= "\u3400" and unicodedata.name(char, "").startswith("CJK ")

@@ -294,10 +294,10 @@ _EITHER = "|".join(sorted(_POLARITY, key=len, reverse=True))
 # `No two lines are equal` and `No idea` begin with No and do not answer; `No the lines differ` does.
 _AFTER_ANSWER = (
     r"(?=\s*(?:[,.;:!?)\]}\"'，。；：！？、…]|-|\Z|\n)"
-    r"|\s+(?:the|they|these|those|this|that|it|there|both|because|since|as|i|you|not|we|he|she|in)\b)"
+    r"|\s+(?:the|they|these|those|this|that|it|there|both|because|since|as|i|you|not|we|in)\b)"
 )
 _LEADING = re.compile(rf"[\s\"'(\[{{]{{0,4}}({_EITHER}){_AFTER_ANSWER}", re.IGNORECASE)
-_ALONE = _pattern(rf"(?:(?<=[.!?\n。！？:])|(?<=[.!?:] ))\s{{0,3}}({_EITHER}){_AFTER_ANSWER}")
+_ALONE = _pattern(rf"(?<=[.!?\n。！？:])\s{{0,3}}({_EITHER}){_AFTER_ANSWER}")
 _SO_WORDS = ("so", "therefore", "thus", "hence", "actually", "wait", "sorry")
 _SO = _pattern(rf"(?:\b{_any(*_SO_WORDS)},?\s|所以)({_EITHER})(?=[.!,。！，]|\Z)")
 _POLES = ("yes", "no", "true", "false", "是", "否", "不是")
@@ -330,14 +330,14 @@ def _yes_no_in(text: str) -> Reading:
 
 # --- numbers in sentences -------------------------------------------------------------------------------------------
 
-_NONE_AT_ALL = re.compile(r"(?:none|nothing|zero)\.?\Z", re.IGNORECASE)
+_NONE_AT_ALL = re.compile(r"(?:none|nothing)\.?\Z", re.IGNORECASE)
 _CLAUSE_WORDS = ("but", "however", "while", "whereas", "although", "though", "because", "since")
 _CLAUSE = _pattern(rf"[,;:!?\n()。，；：！？（）]|\.(?!\d)|\s-\s|\b{_any(*_CLAUSE_WORDS)}\b|但|而")
 _USUAL_WORDS = (
     "usual", "typical", "expected", "normal", "standard", "traditional", "regular", "classic", "common", "ordinary",
 )  # fmt: skip
 _USUAL = _any(*_USUAL_WORDS)
-_FILLERS = ("the", "its", "a", "an", "just", "only", "simply", "exactly", "merely", "any", _USUAL)
+_FILLERS = ("the", "its", "a", "an", "just", "only", "simply", "exactly", "merely", _USUAL)
 _FILLER = rf"(?:{_any(*_FILLERS)}\s+){{0,4}}"
 _NEGATIONS = (
     r"\bnot", "n't", r"\brather than", r"\binstead of", r"\bunlike", r"\bcompared (?:to|with)", r"\bversus", r"\bvs\.?",
@@ -352,7 +352,7 @@ _BOUNDS = (
 _BOUND_BEFORE = _pattern(rf"{_any(*_BOUNDS)}\s{{0,3}}{_FILLER}\Z")
 _BOUND_AFTER = _pattern(r"\s{0,2}[个条]?(?:or (?:more|fewer|less)\b|\+(?!\s?\d)|以上|以下)")
 _USUALLY_WORDS = (
-    rf"{_USUAL}(?:ly)?", "usually", "normally", "typically", "traditionally", "generally", "originally", "should",
+    rf"{_USUAL}(?:ly)?", "generally", "originally", "should",
     "would", "supposed",
 )  # fmt: skip
 _USUALLY = _pattern(rf"\b{_any(*_USUALLY_WORDS)}\b|通常|一般|正常|本来|应该")
@@ -365,8 +365,8 @@ _PART_WORDS = (
     "inner", "outer", "left", "right",
 )  # fmt: skip
 _IN_SPOT = (
-    rf"(?:in|at|on|to|from|near) (?:the |its |their )?{_any(*_SPOTS)}(?: (?:side|half|row))?"
-    r"(?: of (?:the|its) (?:animal|body|image|picture))?"
+    rf"(?:in|at|on|to|from|near) (?:the |its )?{_any(*_SPOTS)}(?: (?:side|half|row))?"
+    r"(?: of (?:the|its) (?:animal|body|image))?"
 )
 _EACH = r"(?:on|for|in) (?:each|either|both|every)(?: \w+)?|per \w+|each"
 _PART = _pattern(
@@ -386,14 +386,14 @@ _LABELS = (
 _LABEL = _pattern(rf"(?<!this )(?<!the )\b{_any(*_LABELS)}\s?#?\Z")
 _ENUMERATED = re.compile(r"[.)]\s+\S")
 _SUMS = (
-    "total(?:s|ing|ling)?(?: number)?", "in all", "altogether", "overall", "in total", "therefore", "thus", "hence",
+    "total(?:s|ing|ling)?(?: number)?", "in all", "altogether", "overall", "therefore", "thus", "hence",
     "so", "making", "makes?", "giving", "equals?", "finally",
 )  # fmt: skip
-_SUMS_ZH = ("一共", "总共", "共", "合计", "总计", "总数", "所以", "因此")
+_SUMS_ZH = ("共", "合计", "总计", "总数", "所以", "因此")
 _SUMS_UP = _pattern(
     rf"(?:\b{_any(*_SUMS)}\b[,:]?[^.,;\n\d]{{0,50}}|=|{_any(*_SUMS_ZH)}[^。，,\n\d一二两三四五六七八九十]{{0,12}})\s{{0,3}}\Z"
 )
-_SUMMED_UP = _pattern(r"\s{0,2}(?:[^\W\d]+\s){0,4}?(?:in total|altogether|in all|overall|total)\b")
+_SUMMED_UP = _pattern(r"\s{0,2}(?:[^\W\d]+\s){0,4}?(?:altogether|in all|overall|total)\b")
 _BETWEEN = ("or", "to", "maybe", "possibly", "perhaps")
 _ALTERNATIVE = _pattern(
     rf"\s{{0,2}}\(?(?:[^\W\d]+\s){{0,2}}?{_any(*_BETWEEN)}(?:\s[^\W\d]+){{0,2}}\s{{0,2}}\Z|\s?[-~/]\s?\Z|(?:或者?|到|至)\Z"
@@ -437,12 +437,12 @@ def _number_in(text: str) -> Reading:
 
 def _is_whole(text: str, number: Number) -> bool:
     """True for a number alone, or with at most two words of unit behind it (`4 legs`, `4个`)."""
-    if text[: number.start].strip(_WORD_EDGES + "$~") not in ("", "about", "approximately", "exactly"):
+    if text[: number.start].strip(_WORD_EDGES + "$~"):
         return False
     rest = text[number.end :].strip(_WORD_EDGES + "$").split()
     return (
         len(rest) <= 2
-        and all(word.isalpha() and len(word) <= 12 for word in rest)
+        and all(word.isalpha() for word in rest)
         and not _PART.match(text, number.end)
         and not _BOUND_AFTER.match(text, number.end)
     )
@@ -494,8 +494,7 @@ def _alternatives(text: str, numbers: list[Number]) -> set[Number]:
     """The numbers of `4 or 5`, `4-5`, `4 to 5`."""
     found: set[Number] = set()
     for left, right in itertools.pairwise(numbers):
-        gap = right.start - left.end
-        if gap <= 40 and left.value != right.value and _ALTERNATIVE.match(text[left.end : right.start]):
+        if left.value != right.value and _ALTERNATIVE.match(text[left.end : right.start]):
             found |= {left, right}
     return found
 
@@ -520,11 +519,9 @@ def _corrected(mentions: list[_Mention], text: str) -> _Mention | None:
 
 def _broken_down(mentions: list[_Mention]) -> _Mention | None:
     """The 5 of `5 stripes: 3 red and 2 white`."""
-    values = [mention.number.value for mention in mentions]
-    whole, parts = values[0], values[1:]
-    if whole is None or len(parts) < 2 or not all(part is not None and part > 0 for part in parts):
-        return None
-    return mentions[0] if sum(part for part in parts if part is not None) == whole else None
+    whole, *parts = [mention.number.value for mention in mentions]
+    known = [part for part in parts if part is not None]
+    return mentions[0] if len(known) == len(parts) and sum(known) == whole else None
 
 
 # --- objects and topics ---------------------------------------------------------------------------------------------

@@ -99,8 +99,8 @@ def for_simple(
 class EveryTurn:
     """A filter for lmms-eval that passes on all turns of all repeats, one after the other in one list.
 
-    A back end that answered with one text alone has said nothing in the turns before. The list is flat because lmms-eval
-    takes the reasoning (`--reasoning_tags`) out of the texts of a list and not out of lists in it.
+    A back end that answered with one text alone has said nothing in the turns before. The list is flat because
+    lmms-eval takes the reasoning (`--reasoning_tags`) out of the texts of a list and not out of lists in it.
     """
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Any) -> list[list[str]]:
@@ -121,9 +121,8 @@ def scoring(score: Hook) -> Hook:
 
     @functools.wraps(score)
     def process_results(doc: Any, results: Sequence[Any]) -> dict[str, Any]:
-        turns = (
-            results[0] if results and isinstance(results[0], (list, tuple)) else turns_of(results[0] if results else "")
-        )
+        given = results[0] if results else ""
+        turns = given if isinstance(given, (list, tuple)) else turns_of(given)
         return score_all(doc, [list(turns[start : start + TURNS]) for start in range(0, len(turns), TURNS)])
 
     return process_results

@@ -40,8 +40,8 @@ doc_to_text = conversations.for_simple(
     question,
     trigger,
     doc_to_visual,
-    # lmms-eval itself puts the system prompt before the first turn only.
-    join=lambda first, reply, second: f"{SYSTEM_PROMPT}{first} {reply}\n{second}",
+    # lmms-eval itself puts the description before the first turn, and not its last line end.
+    join=lambda first, reply, second: f"{SYSTEM_PROMPT[:-1]}{first} {reply}\n{second}",
 )
 
 

@@ -1,9 +1,9 @@
 """Conversations with lmms-eval's back ends.
 
-lmms-eval 0.7 has a method for them, `generate_until_multi_round`, which most back ends leave open: of its chat back ends
-only vllm has it, and asks about one document after the other. But a chat back end that passes on every message of a
-conversation needs no method of its own: its `generate_until` is asked for the second turn as it was for the first, with
-all documents at once, batched and in parallel as it is used to.
+lmms-eval 0.7 has a method for them, `generate_until_multi_round`, which most back ends leave open: of its chat back
+ends only vllm has it, and asks about one document after the other. But a chat back end that passes on every message of
+a conversation needs no method of its own: its `generate_until` is asked for the second turn as it was for the first,
+with all documents at once, batched and in parallel as it is used to.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ SIMPLE = ("llava_onevision", "qwen2_5_vl", "qwen2_vl")
 """Simple back ends with a `generate_until_multi_round` of their own."""
 
 _REFUSAL = (
-    "lmms-tasks: {tasks} is a conversation of two turns, and the back end {backend} cannot hold one. These can: as a real "
-    "conversation the chat back ends {chat} (without --force_simple); with the first turn written into the prompt of "
-    "the second the simple back ends {simple} (with --force_simple where there is a chat one of the name); --model replay; "
-    "and every model class with a generate_until_multi_round of its own."
+    "lmms-tasks: {tasks}: a task of two turns, and the back end {backend} cannot hold a conversation. These can: as a "
+    "real conversation, the chat back ends {chat} (without --force_simple); with the first turn written into the "
+    "prompt of the second, the simple back ends {simple}; --model replay; and every model class with a "
+    "generate_until_multi_round of its own."
 )
 _DATASET, _SPLIT, _NUMBER = "lmms_tasks: one turn", "turn", "lmms_tasks: conversation"
 _FAILED = "[LMMS_EVAL_"
 
 
 def prepare() -> None:
-    """Lets lmms-eval's evaluation hold our conversations, or refuse them before it generates; once, and harmless else."""
+    """Lets lmms-eval's evaluation hold our conversations, or refuse them before it generates; once is enough."""
     try:
         from lmms_eval import evaluator
     except ImportError:  # the rows are read without lmms-eval
@@ -178,8 +178,8 @@ def _with(request: Any, messages: Callable[[Any], Any], number: int) -> Any:
 class _Numbered:
     """The requests' documents as a dataset, each with the number of its conversation.
 
-    Back ends that batch call the first request's function with the documents of all, and look all of them up in the first
-    request's dataset; repeats of a document are told apart by nothing else.
+    Back ends that batch call the first request's function with the documents of all, and look all of them up in the
+    first request's dataset; repeats of a document are told apart by nothing else.
     """
 
     def __init__(self, datasets: Mapping[str, Any], requests: Sequence[Any]) -> None:

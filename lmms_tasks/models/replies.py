@@ -114,9 +114,16 @@ def _read_log(file: Path, task: str, replies: Replies) -> None:
 def _logged_replies(entry: dict[str, Any]) -> list[Reply]:
     # lmms-eval leaves "resps" out where it says no more than "filtered_resps", and unwraps lists of one. A list is either
     # the repeats, which our record counts and another task's log shows by its single filtered text, or the turns of a
-    # conversation.
+    # conversation, or both: the turns of one repeat after those of the other.
     filtered = entry.get("filtered_resps")
     raw: Any = entry.get("resps", filtered)
     record = entry.get("acc")
-    repeated = "repeats" in record if isinstance(record, dict) else not isinstance(filtered, list)
-    return raw if repeated and isinstance(raw, list) else [raw]
+    if not isinstance(raw, list):
+        return [raw]
+    if not isinstance(record, dict):
+        return [raw] if isinstance(filtered, list) else raw
+    repeats = len(record.get("repeats") or [None])
+    if repeats > 1 and len(raw) == repeats:
+        return raw
+    turns = max(1, len(raw) // repeats)
+    return [raw[start : start + turns] for start in range(0, len(raw), turns)]

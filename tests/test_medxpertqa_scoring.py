@@ -712,9 +712,9 @@ def test_a_megabyte_of_anything_is_read_in_linear_time(unit: str) -> None:
         text = unit * (size // len(unit))
         best = float("inf")
         for _ in range(2):
-            begin = time.perf_counter()
+            begin = time.process_time()
             medxpertqa.score(text, "C", TEN)
-            best = min(best, time.perf_counter() - begin)
+            best = min(best, time.process_time() - begin)
         return best
 
     small, large = seconds(20_000), seconds(80_000)

@@ -559,12 +559,12 @@ def test_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
         raw = unit * (size // len(unit))
         best = float("inf")
         for _ in range(2):
-            begin = time.perf_counter()
+            begin = time.process_time()
             text = clean(raw)
             if text is not None:
                 stated(text)
                 refuses(text)
-            best = min(best, time.perf_counter() - begin)
+            best = min(best, time.process_time() - begin)
         return best
 
     small, large = seconds(20_000), seconds(80_000)

@@ -410,8 +410,8 @@ class _Reader:
         """The labels in a line that are each followed by the text of their option."""
         return tuple(
             found[1]
-            for found in _INLINE_ITEM.finditer(line)
-            if found[1] in self.options and self.begins(line[found.end() :]) == found[1]
+            for found in _INLINE_ITEM.finditer(line, 0, _TAIL)
+            if found[1] in self.options and self.begins(line[found.end() : found.end() + LONGEST]) == found[1]
         )
 
     def leading(self, lines: list[str]) -> tuple[str, ...]:

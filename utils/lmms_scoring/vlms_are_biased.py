@@ -298,7 +298,7 @@ _AFTER_ANSWER = (
 )
 _LEADING = re.compile(rf"[\s\"'(\[{{]{{0,4}}({_EITHER}){_AFTER_ANSWER}", re.IGNORECASE)
 _ALONE = _pattern(rf"(?<=[.!?\n。！？:])\s{{0,3}}({_EITHER}){_AFTER_ANSWER}")
-_SO_WORDS = ("so", "therefore", "thus", "hence", "actually", "wait", "sorry")
+_SO_WORDS = ("so", "therefore", "thus", "hence", "actually", "wait", "sorry", "well", "certainly", "definitely", "say")
 _SO = _pattern(rf"(?:\b{_any(*_SO_WORDS)},?\s|所以)({_EITHER})(?=[.!,。！，]|\Z)")
 _POLES = ("yes", "no", "true", "false", "是", "否", "不是")
 _BOTH = _pattern(
@@ -361,7 +361,8 @@ _SPOTS = (
     "sides?",
 )  # fmt: skip
 _PART_WORDS = (
-    "more", "extra", "additional", "other", "missing", "hidden", "front", "back", "rear", "hind", "upper", "lower",
+    "pairs?", "sets?", "more", "extra", "additional", "other", "missing", "hidden", "front", "back", "rear", "hind",
+    "upper", "lower",
     "inner", "outer", "left", "right",
 )  # fmt: skip
 _IN_SPOT = (
@@ -373,6 +374,7 @@ _PART = _pattern(
     rf"\s{{0,2}}{_any(*_PART_WORDS)}\b|\s{{0,2}}(?:\w+\s){{0,3}}?of (?:them|which|these|those)\b"
     rf"|\s{{0,2}}(?:\w+\s){{0,3}}?(?:{_IN_SPOT}|{_EACH})(?=\s?(?:[,.;:!?)&]|and\b|plus\b|\Z))"
 )
+_ADDED = _pattern(r"\b(?:and|plus)\s(?:an?|one|two|1|2)\s(?:more|extra|additional|other)\b")
 _PART_BEFORE = _pattern(
     r"(?:前|后|左|右|上|下)(?:面|边|侧|腿)?(?:各)?(?:有)?\Z"
     r"|\b(?:front|back|rear|hind|left|right)(?: \w{1,12})?:\s{0,2}\Z"
@@ -407,6 +409,7 @@ class _Mention(NamedTuple):
     sums_up: bool
     alternative: bool
     aside: bool
+    cut_off: bool
 
 
 def _number_in(text: str) -> Reading:
@@ -419,20 +422,31 @@ def _number_in(text: str) -> Reading:
     if len(numbers) > _NAMED_MANY:
         return Reading(None, "two answers")
     mentions = _mentions(text, numbers)
-    stated_here = [mention for mention in mentions if not mention.usual] or mentions
+    finished = [mention for mention in mentions if not mention.cut_off]
+    stated_here = [mention for mention in finished if not mention.usual]
+    if not stated_here and len({number.value for number in numbers}) == 1:
+        stated_here = finished
     stated_here = [mention for mention in stated_here if not mention.aside] or stated_here
     if not stated_here:
         return Reading(None, "none stated")
     chosen = _agreed(stated_here)
     if chosen is None:
-        chosen = (
-            _agreed([mention for mention in stated_here if mention.sums_up])
-            or _corrected(stated_here, text)
-            or _broken_down(stated_here)
-        )
-    if chosen is None or chosen.number.value is None or chosen.alternative:
+        chosen = _agreed([mention for mention in stated_here if mention.sums_up]) or _corrected(stated_here, text)
+    broken_down = _is_broken_down(numbers) and stated_here[0].number == numbers[0]
+    if chosen is None and broken_down:
+        chosen = stated_here[0]
+    if chosen is None or chosen.number.value is None or chosen.alternative or _is_cut_off_at_another(chosen, mentions):
+        return Reading(None, "two answers")
+    # `4 legs and 1 extra leg` leaves the sum to the reader.
+    if not chosen.sums_up and not broken_down and _ADDED.search(text, chosen.number.end):
         return Reading(None, "two answers")
     return Reading(_shown(chosen.number.value), "leading" if chosen.number.start == 0 else "sentence")
+
+
+def _is_cut_off_at_another(chosen: _Mention, mentions: list[_Mention]) -> bool:
+    return any(
+        mention.cut_off and not mention.usual and mention.number.value != chosen.number.value for mention in mentions
+    )
 
 
 def _is_whole(text: str, number: Number) -> bool:
@@ -478,12 +492,11 @@ def _mentions(text: str, numbers: list[Number]) -> list[_Mention]:
             or _PART_BEFORE.search(before)
             or _is_enumeration(text, number, previous)
             or refuses(clause)
-            or (unfinished and end == len(text))
         ):
             usual = bool(_USUALLY.search(text[max(begin, number.start - 120) : number.start]))
             sums_up = bool(_SUMS_UP.search(before) or _SUMMED_UP.match(text, number.end))
             aside = bool(_ASIDE.search(before))
-            mentions.append(_Mention(number, usual, sums_up, False, aside))
+            mentions.append(_Mention(number, usual, sums_up, False, aside, unfinished and end == len(text)))
         elif _is_enumeration(text, number, previous):
             previous = int(number.value or 0)
     alternatives = _alternatives(text, [mention.number for mention in mentions])
@@ -517,11 +530,11 @@ def _corrected(mentions: list[_Mention], text: str) -> _Mention | None:
     return _agreed([mention for mention in mentions if mention.number.start >= cues[-1]]) if cues else None
 
 
-def _broken_down(mentions: list[_Mention]) -> _Mention | None:
-    """The 5 of `5 stripes: 3 red and 2 white`."""
-    whole, *parts = [mention.number.value for mention in mentions]
+def _is_broken_down(numbers: list[Number]) -> bool:
+    """True for the numbers of `5 stripes: 3 red and 2 white`."""
+    whole, *parts = [number.value for number in numbers]
     known = [part for part in parts if part is not None]
-    return mentions[0] if len(known) == len(parts) and sum(known) == whole else None
+    return len(known) == len(parts) and sum(known) == whole
 
 
 # --- objects and topics ---------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def official_acc(reply: object, answer: object) -> float:
 
 # A plain word or two, in which nothing hides that the official rule would overlook.
 _PLAIN = re.compile(r"[A-Za-z]{2,20}(?: [a-z]{2,20}){0,3}\.?|[0-9]|[\u4e00-\u9fff]{1,12}。?")
-_MISREAD = frozenset(("不正常", "0"))
+_MISREAD = frozenset(("不正常",))
 _NOT_OBVIOUS = re.compile(r"[<\[◁]|:[^:]*:")
 
 

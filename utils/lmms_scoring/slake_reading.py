@@ -67,9 +67,15 @@ _LOOSE = frozenset(("of", "in", "this", "image", "picture", "scan"))
 _LOOSE_HAN = re.compile(r"这[张幅]?|图[像片]?|[中里的它该应]")
 
 
+# Too short for a sentence; most replies are, and need no search.
+_TWO_WORDS = re.compile(r"[A-Za-z0-9-]+(?: [A-Za-z0-9-]+)?\.?")
+
+
 def fragments(text: str, question: str) -> Iterator[tuple[str, str]]:
     """The places of a text that may be its answer, each with the rule that found it, the widest first."""
     yield text, "whole"
+    if _TWO_WORDS.fullmatch(text):
+        return
     yield from _framed(text, question)
     cut = _BREAK.search(text)
     if cut:
@@ -286,7 +292,7 @@ def _lone_polarity(text: str) -> str | None:
 
 
 _BOTH_POLES = re.compile(
-    r"\b(?:yes\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?no|no\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?yes)\b|是或否|是/否",
+    r"\b(?:yes\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?no|no\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?yes)\b",
     re.IGNORECASE,
 )
 

@@ -253,7 +253,7 @@ def test_a_labelled_option_below_a_colon_is_the_answer(verb: str) -> None:
     assert _read(f"The drug of choice here may {verb}:\n(C) Duodenal ulcer\nThis is common.") == "C"
 
 
-@pytest.mark.parametrize("word", ["Conclusion", "Verdict", "Choice", "Selected option", "Final"])
+@pytest.mark.parametrize("word", ["Conclusion", "Verdict", "Choice", "Final"])
 def test_a_label_after_a_closing_heading_is_the_answer(word: str) -> None:
     assert _read(f"Meals help.\n{word}: C") == "C"
     assert _read(f"Meals help.\n{word}: C difficile") is None
@@ -460,7 +460,8 @@ def test_the_prompt_is_the_reference_s_to_the_character() -> None:
     assert medxpertqa.SYSTEM_PROMPT == "You are a helpful medical assistant."
     assert medxpertqa.prompt(" Which nerve?\nAnswer Choices: (A) Radial (B) Ulnar\nAnswer Choices: x", options) == (
         "Answer the following multiple choice question. The last line of your response should be of the following "
-        "format: 'ANSWER: [LETTER]' (without quotes) where [LETTER] is one of A,B. Think step by step before answering.\n\n"
+        "format: 'ANSWER: [LETTER]' (without quotes) where [LETTER] is one of A,B. "
+        "Think step by step before answering.\n\n"
         "Which nerve?\n\nA) Radial\nB) Ulnar"
     )
 

@@ -67,8 +67,8 @@ CHOICES = (
     ),
     (
         ("correct ", "right ", "best ", "final ", "my ", "most ", "chosen ", "selected "),
-        r"\b(?:correct|right|best|final|my|most \w{3,15}|chosen|selected) (?:answer |multiple-choice )?"
-        r"(?:option|choice|letter|answer|selection)s?(?: [^.:;!?\n]{0,60}?)?(?: is| are| would be|:)",
+        r"\b(?:correct|right|best|final|my|most \w{3,15}|chosen|selected) "
+        r"(?:option|choice|letter|selection)s?(?: [^.:;!?\n]{0,60}?)?(?: is| are| would be|:)",
         "",
     ),
     (("answers ",), r"\banswers (?:[^.:;!?\n]{0,60}? )?are\b:?", ""),
@@ -80,17 +80,17 @@ VERDICT_WORDS = re.compile(
     r"\b(?:most|best|correct|right|next|appropriate|likely|closest|therefore|thus|hence)\b", re.IGNORECASE
 )
 _VERDICT = re.compile(
-    r"(?: (?:is|are|be)\b[ \t]{0,3}:?|\b(?:conclusion|verdict|choice|selected option|final)[ \t]{0,3}:)"
+    r"(?: (?:is|are|be)\b[ \t]{0,3}:?|\b(?:conclusion|verdict|choice|final)[ \t]{0,3}:)"
     r"(?=[\s-]{0,6}[\[(]?[A-Za-z][\])]?(?![A-Za-z']))",
     re.IGNORECASE,
 )
-_VERDICT_STARTS = (" is", " are", " be", "conclusion", "verdict", "choice", "selected option", "final")
+_VERDICT_STARTS = (" is", " are", " be", "conclusion", "verdict", "choice", "final")
 
 #: A choice whose letter comes first: "option C is the correct answer"; and what must then stand before the letter.
 LETTER_FIRST = (
     (
         ("correct", "best", "right", "most ", "answer"),
-        r"\b([A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |most likely )?"
+        r"\b([A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus )?"
         r"(?:the )?(?:single )?"
         r"(?:correct|best|right|answer|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
     ),

@@ -221,7 +221,7 @@ PLACEHOLDERS = frozenset(
     {
         "letter", "letters", "option letter", "the letter", "your letter", "answer", "your answer", "the answer",
         "final answer", "your final answer", "correct letter", "correct answer", "option", "number", "字母", "选项",
-        "答案", "你的答案", "您的答案", "最终答案", "", "...", "…",
+        "答案", "你的答案", "您的答案", "最终答案", "", "…",
     }
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmms_tasks.report.estimates import Estimate
+from lmms_tasks.report.runs import benchmark_of
 from lmms_tasks.report.tables import OUTCOMES, Table
 
 #: Colours that stand in the drawing for CSS variables; none of them is seen.
@@ -24,20 +25,24 @@ _VARIABLES = {
     **{ink: f"run{index}" for index, ink in enumerate(_RUN_INKS)},
 }
 _ROW = 0.27
-_WIDTH = 6.4
+#: Inches: of a drawing beside its table, and of one above it.
+_WIDTH, _WIDE = 4.6, 8.4
 
 
 class ChartsMissing(ImportError):
     """matplotlib is not installed."""
 
 
-def _axes(height: float, width: float = _WIDTH) -> tuple[Any, Any]:
+def _axes(rows: float, names: Sequence[str], width: float = _WIDTH) -> tuple[Any, Any]:
+    """A figure whose plot is `rows` inches high and leaves room for the names on its left, so that all figures of a page
+    have letters of one size."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ChartsMissing('charts need matplotlib: pip install "lmms-tasks[report]"') from error
-    figure = Figure(figsize=(width, height))
-    axes = figure.add_subplot()
+    left = 0.1 + 0.076 * max((len(name) for name in names), default=3)
+    figure = Figure(figsize=(width, rows + 0.36))
+    axes = figure.add_axes((left / width, 0.3 / (rows + 0.36), 1 - (left + 0.3) / width, rows / (rows + 0.36)))
     figure.patch.set_alpha(0)
     axes.patch.set_alpha(0)
     for side in ("top", "right", "left", "bottom"):
@@ -55,7 +60,8 @@ def dots(table: Table, runs: Sequence[str], *, label: str, value: str = "acc", r
     names = list(dict.fromkeys(str(row[place[label]]) for row in table.rows))
     depth = {str(row[place[label]]): depth for row, depth in zip(table.rows, table.depths, strict=False)}
     step = 1.0 if len(runs) == 1 else max(1.0, 0.42 * len(runs) + 0.5)
-    figure, axes = _axes(_ROW * step * len(names) + 0.75)
+    shown = [_short(_leaf(name) if depth.get(name) else name) for name in names]
+    figure, axes = _axes(_ROW * step * len(names), shown, _WIDTH if len(runs) == 1 else _WIDE)
     for row in table.rows:
         estimate, flexible = row[place[value]], row[place[ring]]
         if not isinstance(estimate, Estimate):
@@ -74,7 +80,7 @@ def dots(table: Table, runs: Sequence[str], *, label: str, value: str = "acc", r
     axes.set_ylim(len(names) * step - step / 2, -step / 2)
     axes.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
     axes.set_yticks([index * step for index in range(len(names))])
-    _names(axes, ["   " * depth.get(name, 0) + _short(name) for name in names])
+    _names(axes, shown)
     if any(depth.values()):
         for index in range(1, len(names)):
             if depth.get(names[index]) == 0:
@@ -85,7 +91,8 @@ def dots(table: Table, runs: Sequence[str], *, label: str, value: str = "acc", r
 def outcomes(table: Table, run: str) -> str:
     """A stacked bar a topic: shares of correct, biased, other and unreadable replies."""
     rows = [row for row in table.rows if row[1] == run]
-    figure, axes = _axes(0.36 * len(rows) + 0.75)
+    names = [str(row[0]) for row in rows]
+    figure, axes = _axes(0.36 * len(rows), names)
     for y, row in enumerate(rows):
         left = 0.0
         total = row[2]
@@ -101,14 +108,14 @@ def outcomes(table: Table, run: str) -> str:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
     axes.set_yticks(range(len(rows)))
-    _names(axes, [str(row[0]) for row in rows])
+    _names(axes, names)
     return _svg(figure, f"{run}: outcomes of the replies to main, by topic")
 
 
 def letters(table: Table, run: str) -> str:
     """Two bars a letter: how often it is right, and how often it was chosen."""
     rows = [row for row in table.rows if row[1] == run]
-    figure, axes = _axes(2.5)
+    figure, axes = _axes(1.9, ["100"])
     axes.grid(axis="x", visible=False)
     axes.grid(axis="y", color=_GRID, linewidth=0.8)
     for x, row in enumerate(rows):
@@ -127,8 +134,14 @@ def _names(axes: Any, names: Sequence[str]) -> None:
         text.set_parse_math(False)
 
 
+def _leaf(task: str) -> str:
+    """A task's name without its benchmark's, which stands above it in the chart."""
+    name = benchmark_of(task)
+    return task.removeprefix(name + "_") if name else task
+
+
 def _short(name: str) -> str:
-    return name if len(name) <= 44 else name[:43] + "…"
+    return name if len(name) <= 32 else name[:31] + "…"
 
 
 _NUMBERED = re.compile(r' id="(?:figure|axes|patch|line2d|text|matplotlib\.axis|xtick|ytick|PathCollection)_\d+"')
@@ -143,7 +156,7 @@ def _svg(figure: Any, description: str) -> str:
     out = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "lmms-tasks"}):
         figure.savefig(
-            out, format="svg", bbox_inches="tight", pad_inches=0.06, transparent=True,
+            out, format="svg", transparent=True,
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )  # fmt: skip
     drawing = _METADATA.sub("", _PROLOGUE.sub("", out.getvalue()))
@@ -154,7 +167,7 @@ def _svg(figure: Any, description: str) -> str:
     assert size is not None
     escaped = _escape(description)
     head = (
-        f'<svg class="chart" viewBox="0 0 {size[1]} {size[2]}" style="width: {float(size[1]) * 4 / 3:.0f}px" role="img" '
+        f'<svg class="chart" viewBox="0 0 {size[1]} {size[2]}" style="width: {float(size[1]) * 1.36:.0f}px" role="img" '
         f'aria-label="{escaped}" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
         f"<title>{escaped}</title>"
     )

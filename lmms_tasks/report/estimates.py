@@ -32,8 +32,8 @@ Score = Callable[[Sample], "float | None"]
 def share(samples: Iterable[Sample], score: Score) -> Estimate | None:
     """The mean of the scores that are not None, with its interval; None without any.
 
-    The interval is that of the clustered standard error, cut to 0 to 1. Where all scores are equal that error is 0 and
-    says nothing: Wilson's interval stands in, with the clusters as its independent units.
+    The interval is that of the clustered standard error, cut to 0 to 1. Where that error is 0 it says nothing: Wilson's
+    interval stands in, with the clusters as its independent units.
     """
     values: list[float] = []
     clusters: list[str] = []
@@ -52,19 +52,19 @@ def share(samples: Iterable[Sample], score: Score) -> Estimate | None:
 def _ends(values: Sequence[float], clusters: Sequence[str], units: int) -> tuple[float | None, float | None]:
     if units < 2:
         return None, None
-    if min(values) == max(values) and values[0] in (0.0, 1.0):
-        ends = statistics.wilson(int(values[0]) * units, units)
-        assert ends is not None
-        return ends
     found = statistics.mean_interval(values, clusters)
     assert found is not None
+    if found.stderr < 1e-12:
+        ends = statistics.wilson(found.value * units, units)  # type: ignore[arg-type]
+        assert ends is not None
+        return ends
     return max(0.0, found.low), min(1.0, found.high)
 
 
 def topic_mean(samples: Iterable[Sample], score: Score) -> Estimate | None:
     """The unweighted mean of the topics' means, its interval from a seeded bootstrap over the objects of each topic.
 
-    No interval where a topic has a single object, whose error cannot be known.
+    No interval where a topic has a single object, or no draw differs from another: neither says how sure the mean is.
     """
     found: list[tuple[str, str, float]] = []
     for sample in samples:
@@ -79,7 +79,7 @@ def topic_mean(samples: Iterable[Sample], score: Score) -> Estimate | None:
     mean = statistics.macro_mean(found)
     assert mean is not None
     clusters = sum(map(len, objects.values()))
-    if min(map(len, objects.values())) < 2:
+    if min(map(len, objects.values())) < 2 or mean.low == mean.high:
         return Estimate(mean.value, None, None, len(found), clusters)
     return Estimate(mean.value, mean.low, mean.high, len(found), clusters)
 

@@ -51,10 +51,10 @@ def markdown(tables: Sequence[Table], notes: Sequence[str] = (), *, runs: int = 
     out: list[str] = []
     for table in tables:
         titles, rows = _shown(table, runs=runs)
-        labels = sum(title in table.labels for title in titles)
+        numeric = _numeric(table)
         out.append(f"## {_markdown_cell(table.title)}\n")
         out.append("| " + " | ".join(map(_markdown_cell, titles)) + " |")
-        out.append("|" + "|".join("---" if index < labels else "---:" for index in range(len(titles))) + "|")
+        out.append("|" + "|".join("---:" if title in numeric else "---" for title in titles) + "|")
         out.extend("| " + " | ".join(map(_markdown_cell, row)) + " |" for row in rows)
         if table.note:
             out.append(f"\n{table.note}")
@@ -66,9 +66,19 @@ def markdown(tables: Sequence[Table], notes: Sequence[str] = (), *, runs: int = 
     return "\n".join(out)
 
 
+def _numeric(table: Table) -> set[str]:
+    """The columns that hold numbers alone, which stand right-aligned."""
+    return {
+        title
+        for index, title in enumerate(table.columns, len(table.labels))
+        if all(row[index] is None or isinstance(row[index], (int, Estimate)) for row in table.rows)
+    }
+
+
 def _markdown_cell(text: str) -> str:
     text = _CONTROL.sub(" ", text)
-    return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", text) if re.search(r"[|`<>*\\]", text) else text
+    text = re.sub(r"([\\|`*<>])", r"\\\1", text)
+    return text.replace("](", "]\\(").replace("][", "]\\[")
 
 
 def json_text(tables: Sequence[Table], notes: Sequence[str] = (), extra: Mapping[str, Any] | None = None) -> str:
@@ -134,11 +144,11 @@ def latex(tables: Sequence[Table], *, runs: int = 1) -> str:
         titles, _ = _shown(table, runs=runs)
         all_titles = [*table.labels, *table.columns]
         keep = [all_titles.index(title) for title in titles]
-        labels = sum(title in table.labels for title in titles)
+        numeric = _numeric(table)
         out.append("\n\\begin{table}\n\\centering")
         out.append(f"\\caption{{{_latex_text(table.title)}}}")
         out.append(f"\\label{{tab:{re.sub('[^a-z0-9]+', '-', table.key)}}}")
-        out.append(f"\\begin{{tabular}}{{{'l' * labels}{'r' * (len(titles) - labels)}}}\n\\toprule")
+        out.append(f"\\begin{{tabular}}{{{''.join('r' if title in numeric else 'l' for title in titles)}}}\n\\toprule")
         out.append(" & ".join(map(_latex_text, titles)) + r" \\")
         out.append("\\midrule")
         for row in table.rows:

@@ -21,6 +21,9 @@ TEXT_BUDGET = 2_200_000
 PICTURE_BUDGET = 4_200_000
 THUMBNAIL = 200
 MOST_PICTURES = 4
+OTHER_DATA = "the data source in use has no such row, so the run was made with other data"
+#: Samples that go on paper.
+PRINTED = 36
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Card:
     verdicts: list[Verdict]
     pictures: list[str] = field(default_factory=list)
     more_pictures: int = 0
+    printed: bool = False
 
     @property
     def outcomes(self) -> list[str]:
@@ -89,6 +93,8 @@ def build(loaded: Sequence[Run], most: int) -> Gallery:
             notes.append(f"{len(cards) - index} more chosen samples are left out to keep the page small.")
             cards = cards[:index]
             break
+    for card in cards[:PRINTED]:
+        card.printed = True
     add_pictures(loaded, cards, notes)
     order = {name: place for place, name in enumerate(_tasks(loaded))}
     cards.sort(key=lambda card: (order[card.task], card.doc_id))
@@ -231,12 +237,16 @@ def add_pictures(loaded: Sequence[Run], cards: Sequence[Card], notes: list[str])
                 if used > PICTURE_BUDGET:
                     failed.setdefault("the page would grow too large", []).append(task)
                     break
-                card.pictures, card.more_pictures = pictures(card)
+                try:
+                    card.pictures, card.more_pictures = pictures(card)
+                except LookupError as error:
+                    failed.setdefault(f"{error.args[0]}", []).append(f"{task} {card.row}")
                 used += sum(map(len, card.pictures))
         except (DataError, OSError, ImportError, LookupError, ValueError) as error:
             failed.setdefault(str(error), []).append(task)
-    for why, tasks in failed.items():
-        notes.append(f"No pictures for {', '.join(tasks)}: {why}")
+    for why, places in failed.items():
+        some = ", ".join(places[:8]) + (f" and {len(places) - 8} more" if len(places) > 8 else "")
+        notes.append(f"No pictures for {some}: {why}.")
 
 
 def _pictures_of(log: TaskLog) -> Any:
@@ -295,7 +305,7 @@ class _Archived:
     def thumbnails(self, card: Card) -> tuple[list[str], int]:
         named = self.names.get(card.row)
         if named is None:
-            raise LookupError(f"the data source in use has no row {card.row}: the run was made with other data")
+            raise LookupError(OTHER_DATA)
         names = [named] if isinstance(named, str) else list(named)
         return [thumbnail(self.archive.image(name)) for name in names[:MOST_PICTURES]], max(
             0, len(names) - MOST_PICTURES
@@ -322,7 +332,7 @@ class _Embedded:
 
         place = self.places.get(card.row)
         if place is None:
-            raise LookupError(f"the data source in use has no row {card.row}: the run was made with other data")
+            raise LookupError(OTHER_DATA)
         file, group, index = place
         if self._kept is None or self._kept[0] != (file, group):
             self._kept = ((file, group), self.files[file].read_row_group(group, columns=[self.column]).column(0))

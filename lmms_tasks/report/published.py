@@ -15,6 +15,7 @@ from importlib import resources
 from lmms_tasks.report import protocols
 from lmms_tasks.report.estimates import Estimate
 from lmms_tasks.report.runs import Run
+from lmms_tasks.report.tables import Table
 
 
 @dataclass(frozen=True)
@@ -116,3 +117,27 @@ def _ours(runs: Sequence[Run], key: str, name: str) -> tuple[tuple[Estimate | No
             unknown.update(dict.fromkeys(check.setting for check in compared if check.state == protocols.UNKNOWN))
     out = "; ".join(words) if words else "none of those published"
     return values, out + (f" (not published: {', '.join(unknown)})" if unknown else "")
+
+
+def table(runs: Sequence[Run]) -> Table:
+    """The comparable published numbers beside the runs' values."""
+    rows = tuple(
+        (line.benchmark, line.metric, line.model, line.value, *line.ours, line.differing, line.source)
+        for line in beside(runs).beside
+    )
+    return Table(
+        "published",
+        "Published numbers of the same definition",
+        ("benchmark", "metric", "model"),
+        ("published", *(run.label for run in runs), "settings of these runs that differ", "source"),
+        rows,
+        "A number of the same definition is not yet a number under the same protocol: see the settings that differ.",
+    )
+
+
+def notes(runs: Sequence[Run]) -> list[str]:
+    """A sentence for each kind of published number that must not be held against these runs."""
+    return [
+        f"Not comparable: {line.benchmark}, {line.metric} ({line.count} published): {line.reason}."
+        for line in beside(runs).not_comparable
+    ]

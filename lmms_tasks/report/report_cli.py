@@ -37,7 +37,11 @@ def run(args: argparse.Namespace) -> int:
         text = page.report(loaded, samples=args.samples)
         args.output = args.output or Path("report.html")
     else:
-        text = formats.render(args.format, tables.all_tables(loaded), notes(loaded), runs=len(loaded))
+        from lmms_tasks.report import published
+
+        beside = published.table(loaded)
+        found = [*tables.all_tables(loaded), *([beside] if beside.rows else [])]
+        text = formats.render(args.format, found, notes(loaded) + published.notes(loaded), runs=len(loaded))
     return write(text, args.output, "report")
 
 

@@ -95,7 +95,7 @@ def data_departure(log: TaskLog) -> Departure | None:
     if data is None:
         return Departure(log.name, "data source", "not recorded", "the published dataset")
     if "sample of" in str(data):
-        return Departure(log.name, "data source", str(data), "the published dataset")
+        return Departure(log.name, "data source", "the sample that comes with the package", "the published dataset")
     return None
 
 
@@ -153,9 +153,11 @@ def _number(value: Any) -> str:
 def departures(run: Run, log: TaskLog) -> list[Departure]:
     """Every setting of the task that departs from the official protocol of its benchmark."""
     found = [*conversation_departures(run, log), *sampling_departures(run, log)]
-    for departure in (rows_departure(log), data_departure(log)):
-        if departure is not None and not (departure.setting == "rows" and any(d.setting == "limit" for d in found)):
-            found.append(departure)
+    data, rows = data_departure(log), rows_departure(log)
+    if data is not None:
+        found.append(data)
+    elif rows is not None and not any(departure.setting == "limit" for departure in found):
+        found.append(rows)
     given = generation(log)
     if log.config:
         asked = OFFICIAL.get(log.benchmark, {})

@@ -21,16 +21,16 @@ MEDXPERTQA_SLICES = {
     "number of images": "images",
 }
 VARIANTS = {
-    "vlms_are_biased_main": "main: counting on changed pictures",
-    "vlms_are_biased_withtitle": "with the subject's name in the picture",
-    "vlms_are_biased_remove_background_q1q2": "background removed",
+    "vlms_are_biased_main": "main: changed pictures",
+    "vlms_are_biased_withtitle": "subject's name in the picture",
+    "vlms_are_biased_remove_background_q1q2": "main, no background",
     "vlms_are_biased_original": "original: unchanged pictures",
-    "vlms_are_biased_identification": "identification: yes or no",
-    "vlms_are_biased_remove_background_q3": "identification, background removed",
+    "vlms_are_biased_identification": "identification (yes or no)",
+    "vlms_are_biased_remove_background_q3": "identification, no background",
     "vlms_are_biased_main_blind": "main without the picture",
     "vlms_are_biased_main_black": "main with a black picture",
-    "vlms_are_biased_main_debiased": "main, prompt against prior knowledge",
-    "vlms_are_biased_main_doublecheck": "main, asked to check again",
+    "vlms_are_biased_main_debiased": "main, debiased prompt",
+    "vlms_are_biased_main_doublecheck": "main, asked to double-check",
 }
 
 
@@ -70,7 +70,7 @@ def headline(runs: Sequence[Run]) -> Table:
     """Groups and leaves of all runs: acc beside acc_flexible, form and unreadable replies."""
     rows: list[tuple[Any, ...]] = []
     depths: list[int] = []
-    for name, depth in _tree(runs):
+    for name, depth in tree(runs):
         for run in runs:
             row = _headline_row(run, name)
             if row is not None:
@@ -89,8 +89,8 @@ def headline(runs: Sequence[Run]) -> Table:
     )
 
 
-def _tree(runs: Sequence[Run]) -> list[tuple[str, int]]:
-    """Groups before their members, with their depth, over all runs."""
+def tree(runs: Sequence[Run]) -> list[tuple[str, int]]:
+    """The groups and tasks of all runs with their depth, each group before its members, benchmark by benchmark."""
     children: dict[str, list[str]] = {}
     for run in runs:
         for name, below in (run.results.get("group_subtasks") or {}).items():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import pickle
 import random
 import struct
 import threading
+import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -83,8 +85,44 @@ def test_the_cache_keeps_to_its_bound(path: Path) -> None:
     archive = ImageArchive(path, "imgs/", cache_bytes=3 * one)
     for name in [*archive, *archive]:
         archive.image(name)
-        assert archive._cached == sum(size for _, size in archive._cache.values()) <= 3 * one
+        kept = sum(image.width * image.height * 4 for image, _ in archive._cache.values())
+        assert archive._cached == kept <= 3 * one
     assert len(archive._cache) == 3
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "P", "I;16", "1"])
+def test_a_cached_image_has_the_pixels_of_the_first(tmp_path: Path, mode: str) -> None:
+    grey = Image.frombytes("L", (90, 70), random.Random(2).randbytes(90 * 70))
+    out = io.BytesIO()
+    (grey.convert("I").convert(mode) if mode == "I;16" else grey.convert(mode)).save(out, "PNG", dpi=(72, 72))
+    write_zip(tmp_path / "a.zip", {"a.png": out.getvalue()})
+    archive = ImageArchive(tmp_path / "a.zip", cache_bytes=1 << 20)
+    first, second = archive.image("a.png"), archive.image("a.png")
+    assert archive._cache
+    assert (second.mode, second.size, second.tobytes()) == (first.mode, first.size, first.tobytes())
+    assert second.getpalette() == first.getpalette()
+    assert second.info == first.info
+
+
+def test_a_grey_picture_saved_as_rgb_takes_a_quarter_of_the_cache(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    Image.frombytes("L", (90, 70), random.Random(2).randbytes(90 * 70)).convert("RGB").save(out, "PNG")
+    write_zip(tmp_path / "a.zip", {"a.png": out.getvalue()})
+    archive = ImageArchive(tmp_path / "a.zip", cache_bytes=90 * 70)
+    archive.image("a.png")
+    assert archive._cached == 90 * 70
+
+
+def test_an_image_is_freed_as_soon_as_nobody_holds_it(path: Path) -> None:
+    gc.disable()
+    try:
+        archive = ImageArchive(path, "imgs/")
+        gone = weakref.ref(archive.image("1.jpg"))
+        assert gone() is None
+        with pytest.raises(ImageError):
+            images.decode(archive.read("1.jpg")[:900], "it")
+    finally:
+        gc.enable()
 
 
 def test_a_repeated_image_is_decoded_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

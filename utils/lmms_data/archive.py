@@ -79,7 +79,7 @@ class ImageArchive:
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
-        self._cache: OrderedDict[tuple[str, str | None], tuple[Image.Image, int]] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str | None], tuple[Image.Image, str]] = OrderedDict()
         self._cached = 0
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -175,22 +175,43 @@ class ImageArchive:
             if kept:
                 self._cache.move_to_end(key)
         if kept:
-            return kept[0].copy()
+            return _unpacked(*kept)
         image = images.decode(self.read(name), self.where(name), mode=mode)
-        # PIL keeps four bytes for every pixel that has more than one channel
-        size = image.width * image.height * (1 if len(image.getbands()) == 1 else 4)
-        if size <= self._cache_bytes:
-            self._keep(key, image.copy(), size)
+        if self._cache_bytes:
+            self._keep(key, *_packed(image))
         return image
 
-    def _keep(self, key: tuple[str, str | None], image: Image.Image, size: int) -> None:
+    def _keep(self, key: tuple[str, str | None], image: Image.Image, mode: str) -> None:
+        size = _bytes(image)
         with self._lock:
-            if key in self._cache:
+            if key in self._cache or size > self._cache_bytes:
                 return
-            self._cache[key] = image, size
+            self._cache[key] = image, mode
             self._cached += size
             while self._cached > self._cache_bytes:
-                self._cached -= self._cache.popitem(last=False)[1][1]
+                self._cached -= _bytes(self._cache.popitem(last=False)[1][0])
+
+
+def _packed(image: Image.Image) -> tuple[Image.Image, str]:
+    """A copy for the cache, and the mode to give it back in.
+
+    Radiographs are often grey pictures saved as RGB: one channel stands for all three, in a quarter of the memory.
+    """
+    if image.mode == "RGB":
+        red, green, blue = image.split()
+        if red.tobytes() == green.tobytes() == blue.tobytes():
+            red.info = image.info.copy()
+            return red, "RGB"
+    return image.copy(), image.mode
+
+
+def _unpacked(image: Image.Image, mode: str) -> Image.Image:
+    return image.copy() if image.mode == mode else image.convert(mode)
+
+
+def _bytes(image: Image.Image) -> int:
+    """The memory that the pixels take: PIL keeps four bytes for a pixel that has more than one channel."""
+    return image.width * image.height * (1 if len(image.getbands()) == 1 else 4)
 
 
 def _leads_out(name: str) -> bool:

@@ -45,6 +45,9 @@ def decode(data: bytes, where: str, *, mode: str | None = None, max_pixels: int 
         image.load()
     except Exception as error:
         raise ImageError(f"{where} is cut off or damaged ({_short(error)}; {len(data):,} bytes)", _REMEDY) from error
+    finally:
+        # The reader refers to the image: without this, its pixels would stay until the garbage collector comes round.
+        vars(image).pop("load_read", None)
     return image if mode in (None, image.mode) else image.convert(mode)
 
 

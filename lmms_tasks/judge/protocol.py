@@ -205,14 +205,17 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once, strict=False)
 
 
 def _objects(text: str) -> list[tuple[dict[str, Any], int, int]]:
-    """The outermost JSON objects in a text that hold anything, with their places; not those inside another."""
+    """The outermost JSON objects in a text that hold anything, with their places; not those inside another.
+
+    The search ends at the hundredth brace that opens nothing: a text of nothing but such takes quadratic time.
+    """
     found: list[tuple[dict[str, Any], int, int]] = []
-    opening = _OPENING.search(text)
-    while opening:
+    opening, misses = _OPENING.search(text), 0
+    while opening and misses < 100:
         try:
             entry, end = _DECODER.raw_decode(text, opening.start())
             found.append((entry, opening.start(), end))
         except (ValueError, RecursionError):
-            end = opening.end()
+            end, misses = opening.end(), misses + 1
         opening = _OPENING.search(text, end)
     return found

@@ -171,7 +171,7 @@ VERTICAL = {"upper": "上", "lower": "下"}
 
 #: Words behind a side that add nothing: `left side`, `lower right corner`, 左下角.
 SIDE_NOUNS = ("side", "part", "portion", "corner", "hand side")
-SIDE_NOUNS_CHINESE = ("角", "侧", "部", "方", "边", "面")
+SIDE_NOUNS_CHINESE = ("角", "侧", "部", "方", "边", "面", "野", "区")
 
 #: British spellings, whose American form the references use.
 SPELLINGS = {

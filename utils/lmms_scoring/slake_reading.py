@@ -47,7 +47,7 @@ _SUBJECT_IS = re.compile(
 )
 _USED = re.compile(r"^(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) .{1,60})?$", re.IGNORECASE)
 _COMPARED = re.compile(
-    r"^(?P<answer>.{1,40}) (?:is|are|looks?) (?:the )?(?P<word>bigger|larger|biggest|largest|smaller|smallest|abnormal)"
+    r"^(?P<answer>.{1,40}) (?:is|are|looks?|seems?|appears?) (?:the )?(?P<word>bigger|larger|biggest|largest|smaller|smallest|abnormal)"
     r"(?: .{1,60})?$",
     re.IGNORECASE,
 )
@@ -62,7 +62,11 @@ _COMPARISON = {
 _COMPARED_CHINESE = re.compile(
     r"^(?P<answer>[^比，。]{1,10}?)(?:的?体积)?(?:比[^，。]{1,10})?(?:更|最|较|是)?(?P<word>大|小|异常)的?$"
 )
-_HAN_IS = re.compile(r"^(?P<subject>[^，。,.]{0,40}?)(?:是|为|属于|位于|显示为|呈)(?P<answer>[^，。,.]{1,30}?)的?$")
+_COUNTED_CHINESE = re.compile(r"^[图像片中里]{0,4}(?:一共|共)?有?(?P<answer>[0-9零一二三四五六七八九十百两].{0,10})$")
+_HOW_MANY = re.compile("多少|几")
+_HAN_IS = re.compile(
+    r"^(?P<subject>[^，。,.]{0,40}?)(?<![不非没])(?:是|为|属于|位于|显示为|呈|在)(?P<answer>[^，。,.]{1,30}?)的?$"
+)
 _LOOSE = frozenset(("of", "in", "this", "image", "picture", "scan"))
 _LOOSE_HAN = re.compile(r"这[张幅]?|图[像片]?|[中里的它该应]")
 
@@ -122,6 +126,9 @@ def _framed(text: str, question: str) -> Iterator[tuple[str, str]]:
 
 
 def _framed_chinese(sentence: str, question: str) -> Iterator[tuple[str, str]]:
+    counted = _COUNTED_CHINESE.match(sentence)
+    if counted and _HOW_MANY.search(question):
+        yield counted["answer"], "statement"
     compared = _COMPARED_CHINESE.match(sentence)
     if compared and compared["word"] in question:
         yield compared["answer"], "statement"
@@ -150,7 +157,8 @@ def _contradicts(head: str, tail: str) -> bool:
 
 _ASKS = re.compile(r"[?？]\s*$|[吗么]\s*$|^(?:is|are|does|do|can)\b|是否|是不是|有没有", re.IGNORECASE)
 _LEADING_ENGLISH = re.compile(
-    r"^(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:it|there|this|the|they|that|these|i|we)\b))", re.IGNORECASE
+    r"^(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:definitely|indeed|it|there|this|the|they|that|these|i|we)\b))",
+    re.IGNORECASE,
 )
 _LEADING_CHINESE = re.compile(
     rf"^({alternation(tuple(word for word in YES | NO if not word.isascii()))})\s*[，,。.；;！!：:\n]"
@@ -175,6 +183,7 @@ _SEEING = frozenset(
 _IDLE = frozenset(
     (
         "a",
+        "its",
         "is",
         "are",
         "was",
@@ -224,7 +233,7 @@ def _claim(text: str) -> _Claim:
     return _Claim(frozenset(core), denied, seeing)
 
 
-_HAN_SCENE = re.compile(r"(?:这张|这幅)?(?:图像|图片|照片|图)[中里上]?|是否|[吗么了的它]|任何|病人|患者|看起来")
+_HAN_SCENE = re.compile(r"(?:这张|这幅|该)?(?:图像|图片|照片|图)[中里上]?|是否|[吗么了的它]|任何|病人|患者|看起来")
 _HAN_IDLE = re.compile(r"观察到|看到|看见|可见|见|显示|出现|包含|包括|含有|存在|可以|属于|[是有能在于]")
 _HAN_DENIAL = re.compile(r"[不没无未非]")
 
@@ -235,11 +244,13 @@ def _claim_chinese(text: str) -> _Claim:
     text = _HAN_SCENE.sub("", text)
     text, denials = _HAN_DENIAL.subn("", text)
     core, seeing = _HAN_IDLE.subn("", text)
+    core = NAMES.get(core, core)
     return _Claim(frozenset((core,)) if core else frozenset(), bool(denials % 2), bool(seeing) or bool(denials))
 
 
 _SEEN_CHINESE = re.compile(
-    r"(?:(?P<no>没有|不能|不可以|未|不|没)|可以|能够|能|有)?(?:观察到|看到|看见|发现|显示|出现|包含|包括|含有|存在)了?|(?P<unseen>看不到|看不见)"
+    r"是?(?:(?P<no>没有|不能|不可以|未|不|没)|可以|能够|能|有)?"
+    r"(?:观察到|看到|看见|发现|显示|出现|包含|包括|含有|存在)[了的]?|(?P<unseen>看不到|看不见)"
 )
 _NO_IMAGE = re.compile(r"\bno (?:image|picture|scan)\b", re.IGNORECASE)
 
@@ -306,7 +317,7 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
     ('no', 'leading')
     """
     asks = _ASKS.search(text)
-    text = text.strip().strip(TRAIL + "()（）[]")
+    text = _SURELY.sub("", text.strip().strip(TRAIL + "()（）[]"))
     if _BOTH_POLES.search(text[:200]):
         return None, "two answers"
     lone = _lone_polarity(text) if len(text) < 20 else None
@@ -336,6 +347,7 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
     return None, "none stated"
 
 
+_SURELY = re.compile("^(?:确实|当然)")
 _NO_COMMA = re.compile(r"no\b", re.IGNORECASE)
 _FIRST_CLAUSE = re.compile(r"[.。!！;；\n，,]")
 
@@ -450,7 +462,7 @@ def _counts(named: Meaning, wanted: Meaning, question: str) -> bool:
     if len(named.names) != 1 or len(wanted.names) != 1:
         return False
     (said,), (right,) = named.names, wanted.names
-    if right == "0" and said in ("没有", "无") and re.search("多少|几", question):
+    if right == "0" and said in ("没有", "无") and _HOW_MANY.search(question):
         return True
     if right == "0" and re.match(r"no |没有", said) and re.search(r"how many|多少|几", question, re.IGNORECASE):
         return _asked_about(re.sub(r"^(?:no |没有)", "", said), question)

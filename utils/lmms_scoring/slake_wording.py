@@ -169,7 +169,7 @@ def _number(text: str) -> str | None:
     rest = text[numbers[0].end :].strip(TRAIL)
     if isinstance(value, Fraction) or len(rest) > 40:
         return None
-    noun = phrase(_MEASURE.sub("", rest, count=1) if rest[:1] and _MEASURE.match(rest) else rest)
+    noun = _PLACE_TAIL.sub("", phrase(_MEASURE.sub("", rest, count=1) if rest[:1] and _MEASURE.match(rest) else rest))
     return f"{value} {NAMES.get(noun, noun)}".strip()
 
 
@@ -232,14 +232,15 @@ def meaning(text: str) -> Meaning:
         named = meaning(main)
         group = common_group(named)
         for aside in asides:
+            if _denies(aside):
+                continue
+            if WRONG.search(aside):
+                return Meaning(named.names, two=True)
+            if _number(main) and not find_numbers(aside):
+                continue
             other = meaning(aside)
             rivals = {_group_of(name) for name in other.names - named.names} - {""}
-            if (
-                other.two
-                or WRONG.search(aside)
-                or rivals & {_group_of(name) for name in named.names}
-                or _differ(main, aside)
-            ):
+            if other.two or rivals & {_group_of(name) for name in named.names} or _differ(main, aside):
                 return Meaning(named.names, two=True)
             if not group and other.names != named.names and not _abbreviates(aside, main):
                 return Meaning(frozenset((phrase(text),)))

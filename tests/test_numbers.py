@@ -37,6 +37,8 @@ VALUES = {
     "二零一五": 2015, "四点五": Fraction(9, 2), "十点二五": Fraction(41, 4), "负四": -4, "負四": -4, "壹": 1, "贰": 2,
     "叁": 3, "肆": 4, "伍": 5, "陆": 6, "柒": 7, "捌": 8, "玖": 9, "貳": 2, "參": 3, "陸": 6, "拾": 10, "贰拾叁": 23,
     "壹佰": 100, "壹仟": 1000, "三萬": 30_000,
+    "一" + "〇" * (MAX_DIGITS - 1): 10 ** (MAX_DIGITS - 1),
+    "一点" + "〇" * (MAX_DIGITS - 1) + "一": 1 + Fraction(1, 10**MAX_DIGITS),
 }  # fmt: skip
 
 NO_NUMBERS = (
@@ -46,7 +48,7 @@ NO_NUMBERS = (
     "two-thirds", "two thirds", "three quarters", "one half", "two halves", "one quarter", "four-fifths",
     "three tenths", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "thirty-fifth", "a", "and",
     "someone", "tenant", "ones", "sixième", "ſix", "fıve", "fİve", "one's", "one’s", "four five", "twenty eleven",
-    "--4", "4-", "٤x٤", "9" * (MAX_DIGITS + 1), "一" * (MAX_DIGITS + 1), "〇" * 5, "一点" + "一" * (MAX_DIGITS + 1),
+    "--4", "4-", "٤x٤", "9" * (MAX_DIGITS + 1), "一" + "〇" * MAX_DIGITS, "〇" * 5, "一点" + "一" * (MAX_DIGITS + 1),
     "一万一亿", "一百零零五", "一千五零", "一万一万",
 )  # fmt: skip
 

@@ -249,5 +249,11 @@ def test_the_macro_mean_repeats_with_its_seed_whatever_the_order() -> None:
     assert statistics.macro_mean(samples, draws=100, seed=2) != first
 
 
+def test_the_macro_error_of_two_draws_is_their_standard_deviation() -> None:
+    estimate = statistics.macro_mean(topics(random.Random(2), 5), level=1.0, draws=2)
+    assert estimate is not None
+    assert estimate.stderr == pytest.approx((estimate.high - estimate.low) / math.sqrt(2))
+
+
 def test_groups_of_one_cluster_have_a_macro_mean_without_error() -> None:
     assert statistics.macro_mean([("a", 1, 1.0), ("a", 1, 0.0), ("b", 1, 0.0)], draws=10) == (0.25, 0.0, 0.25, 0.25)

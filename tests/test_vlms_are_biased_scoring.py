@@ -152,6 +152,27 @@ def test_a_reply_too_long_for_an_answer_is_read_only_where_it_declares_one() -> 
     assert vlms.score("{4} " + filler[: vlms._LONGEST - 10], "4", "5").outcome is Outcome.CORRECT
 
 
+def test_the_bounds_of_the_reading_are_where_they_are_said_to_be() -> None:
+    def read(reply: str, truth: str = "4") -> str | None:
+        return vlms.score(reply, truth, None).reading.value
+
+    # A sentence without an end is taken as cut off from 80 characters on.
+    assert read("It is a dog " + "of a kind " * 6 + "and 4") == "4"
+    assert len("It is a dog " + "of a kind " * 6 + "and 4") == 77
+    assert read("It is a dog " + "of a kind " * 6 + "with a 4") is None
+    # More numbers than 200 are a listing.
+    assert read("4, " * 199 + "4.") == "4"
+    assert read("4, " * 200 + "4.") is None
+    # The place behind a marker is read for 400 characters, a reply for 20,000 from its end.
+    assert read("Answer: " + "a " * 199 + "4") == "4"
+    assert read("Answer: " + "a " * 200 + "4", "4") != "4"
+    assert read("{4} " + "a" * 19_996) == "4"
+    assert read("{4} " + "a" * 19_997) is None
+    # Words are an answer up to 60 characters.
+    assert read("z" * 60, "a zebra") == "z" * 60
+    assert read("z" * 61, "a zebra") is None
+
+
 # --- objects and topics ---------------------------------------------------------------------------------------------
 
 

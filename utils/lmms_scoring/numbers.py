@@ -92,12 +92,12 @@ _RANK_AFTER = re.compile(
     r"[\-‐‑](?:first|second|third|(?:four|fif|six|seven|eigh|nin|ten|\w{3,6}teen)th)\b", re.IGNORECASE
 )
 _PART_AFTER = re.compile(
-    r"[ \t\-‐‑](?:half|halves|quarters?|thirds|(?:four|fif|six|seven|eigh|nin|ten)ths)\b|分之", re.IGNORECASE
+    r"[ \t\-‐‑](?:half|halves|quarters?|thirds|(?:four|fif|six|seven|eigh|nin|ten)ths)\b", re.IGNORECASE
 )
 _PRONOUN_BEFORE = re.compile(
     r"\b(?:this|that|the|no|each|every|another|which|any|other|last|first)[ \t]{1,3}\Z", re.IGNORECASE
 )
-_PRONOUN_AFTER = re.compile(r"[ \t]{1,3}(?:another|of|by|can|could|might|would|should|may|must)\b|['’]s", re.IGNORECASE)
+_PRONOUN_AFTER = re.compile(r"[ \t]{1,3}(?:another|of|by|can|could|might|would|should|may|must)\b", re.IGNORECASE)
 # 一 is part of a word far more often than it is a count: 一共, 一些, 唯一, 统一 …
 _YI_BEFORE = frozenset("第唯统統同某逐单單万任之")
 _YI_AFTER = frozenset("共些样樣起致般下定直旦切侧側边邊种種半会會再味向时時律体體块塊")

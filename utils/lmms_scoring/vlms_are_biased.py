@@ -72,9 +72,10 @@ def score(reply: object, ground_truth: object, expected_bias: object | None) -> 
     """Both readings of one reply.
 
     `expected_bias` is None for rows without one (split `original`); then `bias` is None and no outcome is "biased".
-    Were bias and truth ever the same answer, a reply that gives it would be correct: no row of the published data has
-    that. `format_ok` is true where the reply, its reasoning aside, is nothing but `{9}` for a number and `{Yes}` or
-    `{No}` for a yes/no question (any case): the prompt asks for the answer in curly brackets and no sentence around it.
+    Were bias and truth ever the same answer, a reply that gives it would be correct; none of the 2,046 real rows of
+    `main` that were looked at has that. `format_ok` is true where the reply, its reasoning aside, is nothing but `{9}`
+    for a number and `{Yes}` or `{No}` for a yes/no question (any case): the prompt asks for the answer in curly
+    brackets and for no sentence around it.
 
     >>> score("There are 4 legs, not 5", "4", "5").outcome.value
     'correct'
@@ -379,7 +380,7 @@ _PART_BEFORE = _pattern(
     r"(?:前|后|左|右|上|下)(?:面|边|侧|腿)?(?:各)?(?:有)?\Z"
     r"|\b(?:front|back|rear|hind|left|right)(?: \w{1,12})?:\s{0,2}\Z"
 )
-_ASIDE = _pattern(r"\((?!\s?(?:or|maybe|perhaps|possibly)\b)[^()]{0,60}\Z")
+_ASIDE = _pattern(r"\([^()]{0,60}\Z")
 _LABELS = (
     "image", "picture", "figure", r"fig\.?", "row", "column", "step", "leg", "option", "question", "part", "cell",
     "stripe", "star", "line",

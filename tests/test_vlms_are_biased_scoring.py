@@ -164,8 +164,8 @@ def test_the_bounds_of_the_reading_are_where_they_are_said_to_be() -> None:
     assert read("4, " * 199 + "4.") == "4"
     assert read("4, " * 200 + "4.") is None
     # The place behind a marker is read for 400 characters, a reply for 20,000 from its end.
-    assert read("Answer: " + "a " * 199 + "4") == "4"
-    assert read("Answer: " + "a " * 200 + "4", "4") != "4"
+    assert vlms.score("Answer: " + "a " * 199 + "4.", "4", None).reading.how == "marker"
+    assert vlms.score("Answer: " + "a " * 200 + "4.", "4", None).reading.how == "sentence"
     assert read("{4} " + "a" * 19_996) == "4"
     assert read("{4} " + "a" * 19_997) is None
     # Words are an answer up to 60 characters.

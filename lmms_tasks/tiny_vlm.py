@@ -40,8 +40,9 @@ lmms-eval --model qwen2_5_vl \\
 def build(folder: str | Path, seed: int = 0) -> Path:
     """The folder, in which the checkpoint now lies (under 1 MB, the same bytes for the same seed and library versions)."""
     import torch
-    from transformers import Qwen2_5_VLForConditionalGeneration
+    from transformers import Qwen2_5_VLForConditionalGeneration, logging
 
+    logging.disable_progress_bar()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = _tokenizer()

@@ -63,7 +63,8 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise RepliesError(f"no saved replies at {path}: give a .jsonl file, or a folder of them, as path=…")
-    found = sorted(path.rglob("*.jsonl"))
+    # lmms-eval names the folder of a run after the replies that it replays.
+    found = sorted(file for file in path.rglob("*.jsonl") if file.is_file())
     if not found:
         raise RepliesError(
             f"the folder {path} holds no .jsonl file: was the run made with --log_samples and this --output_path?"
@@ -91,7 +92,7 @@ def _read_own_form(file: Path, replies: Replies) -> None:
         missing = [name for name in ("task", "doc_id", "reply") if name not in entry]
         if missing:
             raise RepliesError(f"{where} lacks {', '.join(missing)}: a line is {{task, doc_id, reply}}")
-        saved = replies.setdefault((str(entry["task"]), int(entry["doc_id"])), Saved(where))
+        saved = replies.setdefault((str(entry["task"]), _doc_id(entry, where)), Saved(where))
         saved.replies.append(entry["reply"])
 
 
@@ -99,7 +100,7 @@ def _read_log(file: Path, task: str, replies: Replies) -> None:
     for where, entry in _lines(file):
         if "doc_id" not in entry or not ({"resps", "filtered_resps"} & entry.keys()):
             raise RepliesError(f"{where} lacks doc_id or resps: is it a sample log of lmms-eval?")
-        key = (task, int(entry["doc_id"]))
+        key = (task, _doc_id(entry, where))
         if key in replies:
             raise RepliesError(f"{where} repeats doc_id {key[1]} of {task}: two runs seem to share the file")
         record = entry.get("acc")
@@ -109,6 +110,13 @@ def _read_log(file: Path, task: str, replies: Replies) -> None:
             entry.get("target"),
             record.get("row") if isinstance(record, dict) else None,
         )
+
+
+def _doc_id(entry: dict[str, Any], where: str) -> int:
+    try:
+        return int(entry["doc_id"])
+    except (TypeError, ValueError) as error:
+        raise RepliesError(f"{where}: doc_id is {entry['doc_id']!r}, not a number") from error
 
 
 def _logged_replies(entry: dict[str, Any]) -> list[Reply]:

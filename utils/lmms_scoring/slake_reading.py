@@ -45,10 +45,11 @@ _SUBJECT_IS = re.compile(
     r"^(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: of)? (?P<answer>[^,.;:]{1,80})$",
     re.IGNORECASE,
 )
-_USED = re.compile(r"^(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) .{1,60})?$", re.IGNORECASE)
+_USED = re.compile(r"^(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) [^,.;]{1,60})?$", re.IGNORECASE)
 _COMPARED = re.compile(
-    r"^(?P<answer>.{1,40}) (?:is|are|looks?|seems?|appears?) (?:the )?(?P<word>bigger|larger|biggest|largest|smaller|smallest|abnormal)"
-    r"(?: .{1,60})?$",
+    r"^(?P<answer>.{1,40}) (?:is|are|looks?|seems?|appears?) (?:the )?"
+    r"(?P<word>bigger|larger|biggest|largest|smaller|smallest|abnormal)"
+    r"(?: (?:organ|one|in|than)\b(?: (?!and\b|but\b|not\b)[^\s,.;]{1,20}){0,6})?$",
     re.IGNORECASE,
 )
 _COMPARISON = {
@@ -202,6 +203,8 @@ _IDLE = frozenset(
         "look",
         "any",
         "here",
+        "evidence",
+        "sign",
     )
 )
 _DENIALS = frozenset(("no", "not", "without", "cannot", "doesnt", "isnt", "arent", "absent"))
@@ -330,6 +333,8 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
         again = _LEADING_ENGLISH.match(rest + ".") or _LEADING_CHINESE.match(rest + "。")
         if (again and _lone_polarity(again[1]) != said) or (said == "yes" and _NO_COMMA.match(rest)):
             return None, "two answers"
+        if _BUT.match(rest):
+            return None, "none stated"
         if refuses(rest):
             return None, "refusal"
         return said, "leading"
@@ -347,6 +352,7 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
     return None, "none stated"
 
 
+_BUT = re.compile(r"(?:but|however|except)\b|但", re.IGNORECASE)
 _SURELY = re.compile("^(?:确实|当然)")
 _NO_COMMA = re.compile(r"no\b", re.IGNORECASE)
 _FIRST_CLAUSE = re.compile(r"[.。!！;；\n，,]")

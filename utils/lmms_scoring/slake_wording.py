@@ -284,7 +284,7 @@ def _list(text: str) -> frozenset[str]:
 def _denies(item: str) -> bool:
     """True for the second half of `CT, not MRI`."""
     denied = _DENIED.match(phrase(item))
-    return bool(denied) and denied[1] in NAMES if denied else False
+    return denied is not None and bool(denied[1] in NAMES or _sided(denied[1]))
 
 
 def common_group(named: Meaning) -> str:

@@ -159,6 +159,8 @@ def test_i_and_a_are_words_where_an_explanation_would_be_odd(rest: str) -> None:
 REJECTING = (
     "is not right",
     "isn't right",
+    "aren't right",
+    "wasn't right",
     "unlikely",
     "is incorrect",
     "is wrong",
@@ -189,9 +191,9 @@ SUPPOSING = (
     "If it rose",
     "Unless it fell",
     "Had it risen",
-    "As if it were high",
+    "Were it high,",
     "Otherwise",
-    "Whether or not",
+    "We ask whether",
     "One might say that",
     "It is tempting to say",
     "It is a mistake to say",
@@ -327,12 +329,14 @@ def test_a_letter_is_called_the_best_by_several_verbs(verb: str) -> None:
         "therefore ",
         "thus ",
         "so ",
-        "hence, ",
+        "hence ",
+        "",
     ],
 )
 def test_a_letter_is_called_the_best_only_as_a_label(before: str) -> None:
     closing = ")" if before.endswith("(") else ""
-    assert _read(f"Well {before}C{closing} is the most likely.\nMeals help.") == "C"
+    opening = "Well " if before else ""
+    assert _read(f"{opening}{before}C{closing} is the most likely.\nMeals help.") == "C"
     assert _read("Well hepatitis C is the most likely.\nMeals help.") is None
 
 
@@ -542,6 +546,7 @@ def test_the_authors_reading_marks_76_of_438_right(shared: Path, documents: dict
         ("**C: Duodenal ulcer**", "C"),
         ("Therefore, among A through J, the answer is C", "C"),
         ("B first. Therefore, among A through J, the answer is C", "C"),
+        ("Therefore, among A through J, the answer is B. Therefore, among A through J, the answer is C", "C"),
         ("Option B is weak, so the final answer is C, as said", "C"),
         ("The answer is B. No, the answer is C", "C"),
         ("I understand. Among A through J, C it is", "C"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,10 @@ from hypothesis import strategies as st
 
 from lmms_scoring import vlms_are_biased as vlms
 from lmms_scoring.outcomes import Outcome
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from parity import grammar_vlms
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -113,6 +119,22 @@ def test_no_reply_raises_and_the_views_of_its_outcome_agree(reply: str, pair: tu
     if score.format_ok:
         assert score.reading.how == "braces"
     assert vlms.score(reply, *pair) == score
+
+
+def test_no_reply_of_the_parity_grammar_raises() -> None:
+    rng = random.Random(11)
+    for truth, bias in (("4", "5"), ("31", "32"), ("Yes", "No"), ("Yes", None), ("a zebra", "a horse")):
+        for reply in itertools.islice(grammar_vlms.replies(rng, truth, bias), 2_000):
+            score = vlms.score(reply, truth, bias)
+            assert (score.acc, score.bias) == (
+                vlms.official_acc(reply, truth, bias),
+                vlms.official_bias(reply, truth, bias),
+            )
+
+
+def test_letters_that_only_look_like_yes_in_one_case_raise_nothing() -> None:
+    assert vlms.score("{yeſ}", "Yes", "No").reading.value == "Yes"
+    assert vlms.score("falſe", "Yes", "No").reading.value == "No"
 
 
 @given(st.integers(min_value=0, max_value=10**8))

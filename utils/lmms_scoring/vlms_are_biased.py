@@ -314,10 +314,10 @@ def _yes_no_in(text: str) -> Reading:
     said: list[tuple[int, str, str]] = []
     leading = _LEADING.match(text)
     if leading:
-        said.append((leading.start(1), _POLARITY[leading[1].lower()], "leading"))
+        said.append((leading.start(1), _POLARITY[leading[1].casefold()], "leading"))
     for pattern in (_ALONE, _SO):
         for found in pattern.finditer(text, leading.end() if leading else 0):
-            said.append((found.start(1), _POLARITY[found[1].lower()], "sentence"))
+            said.append((found.start(1), _POLARITY[found[1].casefold()], "sentence"))
     if not said:
         return Reading(None, "none stated")
     said.sort()

@@ -48,11 +48,12 @@ class Subset:
     """A leaf task's rows; as `process_docs` it replaces the placeholder by them.
 
     `metadata` goes into the results file: the version of the scores, and, once the rows are loaded, where they come from
-    and a fingerprint of them.
+    and a fingerprint of them. A benchmark is named, or described by a `lmms_data.schema.Benchmark` of its own.
     """
 
-    def __init__(self, benchmark: str, name: str, version: str = "1.0") -> None:
-        self.benchmark = benchmark
+    def __init__(self, benchmark: str | schema.Benchmark, name: str, version: str = "1.0") -> None:
+        self.spec = schema.benchmark(benchmark)
+        self.benchmark = self.spec.name
         self.name = name
         self.metadata: dict[str, Any] = {"version": version, "pack": f"lmms-tasks {__version__}"}
 
@@ -62,13 +63,13 @@ class Subset:
     @property
     def published_rows(self) -> int:
         """The number of rows in the published dataset."""
-        return schema.benchmark(self.benchmark).subset(self.name).rows
+        return self.spec.subset(self.name).rows
 
     def __call__(self, placeholder: Any) -> Dataset:
         """The rows, checked, in the dataset's order; ends the run where they cannot be had."""
         with stopping_the_run():
-            source = sources.resolve(self.benchmark)
-            loaded = rows.load(self.benchmark, self.name, source=source)
+            source = sources.resolve(self.spec)
+            loaded = rows.load(self.spec, self.name, source=source)
         self.metadata["data"] = source.describe()
         self.metadata["rows"] = len(loaded)
         self.metadata["fingerprint"] = rows.fingerprint(loaded)
@@ -82,7 +83,7 @@ class Subset:
     def images(self, names: Sequence[str]) -> list[Image.Image]:
         """The named images of the benchmark's archive in RGB, in order; each is the receiver's own."""
         with stopping_the_run():
-            archive = _archive(self.benchmark, os.environ.get(sources.DATA, ""))
+            archive = _archive(self.spec, os.environ.get(sources.DATA, ""))
             return [archive.image(name).convert("RGB") for name in names]
 
     def embedded_image(self, image: Mapping[str, Any], row: object) -> Image.Image:
@@ -93,7 +94,7 @@ class Subset:
     def image_sizes(self, names: Sequence[str]) -> list[tuple[int, int]]:
         """Width and height of the named images, in order, read from their headers."""
         with stopping_the_run():
-            archive = _archive(self.benchmark, os.environ.get(sources.DATA, ""))
+            archive = _archive(self.spec, os.environ.get(sources.DATA, ""))
             return [lmms_data.images.size(archive.read(name), archive.where(name)) for name in names]
 
     def embedded_image_size(self, image: Mapping[str, Any], row: object) -> tuple[int, int]:
@@ -103,8 +104,8 @@ class Subset:
 
 
 @functools.lru_cache(maxsize=None)
-def _archive(benchmark: str, chosen: str) -> ImageArchive:
-    return rows.images_of(benchmark)
+def _archive(spec: schema.Benchmark, chosen: str) -> ImageArchive:
+    return rows.images_of(spec)
 
 
 @functools.lru_cache(maxsize=None)

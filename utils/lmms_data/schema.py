@@ -35,7 +35,7 @@ class Subset:
     needs_archive: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity, so that it can key a cache
 class Benchmark:
     """All that data access knows about a benchmark."""
 

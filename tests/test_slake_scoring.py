@@ -212,6 +212,8 @@ OFFICIAL = [
     ("(CT", "CT", 1.0),
     ("((CT) MRI", "MRI", 1.0),
     ("(CT）", "CT", 1.0),
+    ("spinal(left)cord", "spinal cord", 1.0),
+    ("spinal（左）cord", "spinalcord", 0.0),
     ("Vitamin A", "Vitamin", 1.0),
     ("the lung an a", "Lung", 1.0),
     ("x\u2028ray", "X-Ray", 1.0),
@@ -241,6 +243,11 @@ OFFICIAL = [
 def test_the_official_rule_keeps_its_flaws(reply: object, reference: object, acc: float) -> None:
     assert slake.official_acc(reply, reference) == acc
     assert slake.score(reply, reference, language="en").acc == acc
+
+
+def test_the_official_answer_is_the_last_marker_s_line_without_quotes() -> None:
+    assert slake.official_answer("ANSWER: MRI\nANSWER: \"the 'CT'\n(axial)") == "the 'CT"
+    assert slake.official_answer(" 'CT' \n") == "'CT'"
 
 
 @pytest.mark.parametrize(
@@ -412,6 +419,7 @@ def test_the_form_is_a_last_line_with_marker_and_answer(reply: str | None, ok: b
         ("肺、心脏", "心脏,肺", "zh", 1.0, 1.0),
         ("左肺", "左下肺", "en", 0.0, 0.0),
         ("naïve肺ab", "肺", "zh", 1.0, 1 / 2),
+        ("二〇一", "〇", "zh", 1.0, 1 / 2),
         ("", "Lung", "en", 0.0, 0.0),
         (None, "Lung", "en", 0.0, 0.0),
         ("Lung", "", "en", 0.0, 0.0),

@@ -306,7 +306,7 @@ def _lone_polarity(text: str) -> str | None:
 
 
 _BOTH_POLES = re.compile(
-    r"\b(?:yes\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?no|no\W{0,3}(?:(?:but|or|and|then|maybe)\W{1,3})?yes)\b",
+    r"\b(?:yes\W{0,3}(?:(?:or|and|then|maybe)\W{1,3})?no|no\W{0,3}(?:(?:or|and|then|maybe)\W{1,3})?yes)\b",
     re.IGNORECASE,
 )
 

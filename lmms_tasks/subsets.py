@@ -60,6 +60,10 @@ class Subset:
     def __repr__(self) -> str:
         return f"Subset({self.benchmark}, {self.name})"
 
+    def __deepcopy__(self, memo: object) -> Subset:
+        # lmms-eval copies a task's configuration deeply, and the descriptions of the data are read-only.
+        return self
+
     @property
     def published_rows(self) -> int:
         """The number of rows in the published dataset."""

@@ -53,8 +53,9 @@ class ChatConversing(_Scripted):
             while not over:
                 self.asked.append(messages)
                 said.append(self.answer(messages, len(said)))
-                payload = doc_to_messages(doc, round_idx=len(said), previous_output=list(said), previous_round_info=None)
-                messages, over, *_ = payload
+                messages, over, *_ = doc_to_messages(
+                    doc, round_idx=len(said), previous_output=list(said), previous_round_info=None
+                )
             replies.append(said)
         return replies
 
@@ -112,6 +113,9 @@ class ChatBatching(ChatAlone):
     """Asks the first request of a batch about the documents of all, as lmms-eval's qwen2_5_vl does."""
 
     batch = 3
+
+    def generate_until_multi_round(self, requests: Any) -> Any:
+        raise NotImplementedError("TODO: Implement multi-round generation")
 
     def generate_until(self, requests: Sequence[Any]) -> list[str]:
         replies = []

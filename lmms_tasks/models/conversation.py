@@ -30,7 +30,7 @@ SIMPLE = ("llava_onevision", "qwen2_5_vl", "qwen2_vl")
 """Simple back ends with a `generate_until_multi_round` of their own."""
 
 _REFUSAL = (
-    "lmms-tasks: {tasks}: a task of two turns, and the back end {backend} cannot hold a conversation. These can: as a "
+    "lmms-tasks: the back end {backend} cannot hold a conversation of two turns, which {tasks} needs. These can: as a "
     "real conversation, the chat back ends {chat} (without --force_simple); with the first turn written into the "
     "prompt of the second, the simple back ends {simple}; --model replay; and every model class with a "
     "generate_until_multi_round of its own."
@@ -140,6 +140,8 @@ def lead(lm: Any, requests: Sequence[Any]) -> list[Any]:
     lm.task_dict[_DATASET] = {_SPLIT: _Numbered(lm.task_dict, requests)}
     try:
         for turn in range(turns):
+            if turn:
+                _open_new_connections(lm)
             asked = [number for number, texts in enumerate(said) if not (texts and texts[-1].startswith(_FAILED))]
             messages = functools.partial(_messages, requests, said, turn)
             outputs = (
@@ -155,6 +157,15 @@ def lead(lm: Any, requests: Sequence[Any]) -> list[Any]:
         GenerationResult(text=(texts + texts[-1:] * turns)[:turns], token_counts=_sum(counts))
         for texts, counts in zip(said, tokens, strict=True)
     ]
+
+
+def _open_new_connections(lm: Any) -> None:
+    # async_openai starts an event loop for every call, and what goes over a connection of the last one is sent in vain.
+    client = getattr(lm, "client", None)
+    if type(client).__name__ == "AsyncOpenAI":
+        import openai
+
+        lm.client = client.copy(http_client=openai.DefaultAsyncHttpxClient())  # type: ignore[union-attr]
 
 
 def _messages(requests: Sequence[Any], said: list[list[str]], turn: int, doc: Mapping[str, Any]) -> Any:

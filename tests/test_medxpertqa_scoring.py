@@ -396,6 +396,106 @@ def test_a_label_with_the_text_of_another_option_is_two_answers(label: str, othe
     assert read.value == (label if label == other else None)
 
 
+JOINTS = (
+    ", ",
+    "/",
+    "、",
+    "; ",
+    " & ",
+    " + ",
+    " | ",
+    "和",
+    "或",
+    "及",
+    "与",
+    " and ",
+    " or ",
+    " plus ",
+    ", and ",
+    " or also ",
+    " or possibly ",
+    " or maybe ",
+    " or perhaps ",
+    " or option ",
+    " and options ",
+    " or choice ",
+    "或选项",
+)
+AFTER = (
+    "",
+    ")",
+    "]",
+    ".",
+    ",",
+    ";",
+    ":",
+    "/A",
+    " & A",
+    " | A",
+    " + A",
+    "、A",
+    "。",
+    "和A",
+    "或A",
+    "及A",
+    "与A",
+    " and A",
+    " or A",
+    " are right",
+    " both",
+    " plus A",
+)
+
+
+@pytest.mark.parametrize("joint", JOINTS)
+def test_two_labels_joined_in_any_way_are_two_answers(joint: str) -> None:
+    assert choices.letter(f"Meals help.\nANSWER: C{joint}D", TEN).how == "two answers"
+
+
+@pytest.mark.parametrize("after", AFTER)
+def test_a_second_label_is_one_whatever_follows_it(after: str) -> None:
+    assert choices.letter(f"Meals help.\nANSWER: C, D{after}", TEN).how == "two answers"
+
+
+ALSO = (
+    "and",
+    "or",
+    "as well as",
+    "plus",
+    "and also",
+    "and so is",
+    "and option",
+    "and options",
+    "and both",
+    "or possibly",
+    "or either",
+)
+
+
+@pytest.mark.parametrize("words", ALSO)
+def test_a_label_added_after_the_text_of_the_first_is_a_second_answer(words: str) -> None:
+    assert choices.letter(f"Meals help.\nANSWER: C. Duodenal ulcer {words} (D)", TEN).how == "two answers"
+    assert choices.letter(f"Meals help.\nANSWER: C. Duodenal ulcer {words} D: Acute", TEN).how == "two answers"
+
+
+@pytest.mark.parametrize("joiner", ["and", "or", "or possibly", "as well as", "和", "或", "以及", "And:"])
+def test_option_lines_joined_by_a_word_are_two_answers(joiner: str) -> None:
+    assert (
+        choices.letter(f"The answer is:\n(C) Duodenal ulcer\n{joiner}\n(D) Acute pancreatitis", TEN).how
+        == "two answers"
+    )
+
+
+@pytest.mark.parametrize("between", ["and", "or", "or possibly", ",", "和", "或"])
+def test_two_boxes_joined_by_a_word_are_two_answers(between: str) -> None:
+    assert choices.letter(f"It is \\boxed{{C}} {between} \\boxed{{D}}", TEN).how == "two answers"
+
+
+@pytest.mark.parametrize("reach", ["through", "thru", "to", "-", "~", "至", "到"])
+def test_a_range_names_nothing(reach: str) -> None:
+    assert _read(f"Meals help.\nANSWER: A {reach} J") is None
+
+
 def test_an_answer_is_read_only_from_the_labels_of_the_item() -> None:
     assert _read("ANSWER: F", OPTIONS["five"]) is None
     assert medxpertqa.score("ANSWER: F", "F", OPTIONS["five"]).acc == 0.0

@@ -481,11 +481,11 @@ class _Reader:
         after = text[end:]
         if label not in self.options or after.lstrip().startswith("?") or _RANGE.match(after):
             return _NOTHING
-        rest = after.strip(" \t.:)-")
-        if not rest or rest == self.options[label].strip(" \t.:)-"):
+        rest = after.rstrip().lstrip(" \t.:)-")
+        if not rest or rest.rstrip(" .:-") == self.options[label].strip(" \t.:)-"):
             return (label,)
-        if rest in self.options:
-            return (label, rest)
+        if rest.rstrip(" .)") in self.options:
+            return (label, rest.rstrip(" .)"))
         own = self.begins(rest)
         if own and own != label:
             return (label, own)

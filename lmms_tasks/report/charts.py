@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmms_tasks.report.estimates import Estimate
+from lmms_tasks.report.formats import plain
 from lmms_tasks.report.runs import benchmark_of
 from lmms_tasks.report.tables import OUTCOMES, Table
 
@@ -122,13 +124,15 @@ def letters(table: Table, run: str) -> str:
         axes.bar(x - 0.19, row[2], width=0.36, color=_OUTCOME_INKS["unreadable"], edgecolor="none")
         axes.bar(x + 0.19, row[3], width=0.36, color=_RUN_INKS[0], edgecolor="none")
     axes.set_xticks(range(len(rows)))
-    axes.set_xticklabels(["none" if row[0] == "none read" else str(row[0]) for row in rows], color=_INK)
+    axes.set_xticklabels(["none" if row[0] == "none read" else plain(row[0]) for row in rows], color=_INK)
+    for text in axes.get_xticklabels():
+        text.set_parse_math(False)
     axes.yaxis.get_major_locator().set_params(integer=True, nbins=5)
     return _svg(figure, f"{table.title}: how often each letter is right, and how often it was chosen")
 
 
 def _names(axes: Any, names: Sequence[str]) -> None:
-    axes.set_yticklabels(list(names), color=_INK)
+    axes.set_yticklabels([plain(name) for name in names], color=_INK)
     for text in axes.get_yticklabels():
         # A name from the data may hold dollar signs, which would start a formula.
         text.set_parse_math(False)
@@ -154,7 +158,9 @@ def _svg(figure: Any, description: str) -> str:
     import matplotlib
 
     out = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "lmms-tasks"}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "lmms-tasks"}), warnings.catch_warnings():
+        # The browser brings the letters that matplotlib's own font lacks.
+        warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(
             out, format="svg", transparent=True,
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
@@ -165,7 +171,7 @@ def _svg(figure: Any, description: str) -> str:
         drawing = drawing.replace(ink, f"var(--{variable})")
     size = _SIZE.search(drawing)
     assert size is not None
-    escaped = _escape(description)
+    escaped = _escape(plain(description))
     head = (
         f'<svg class="chart" viewBox="0 0 {size[1]} {size[2]}" style="width: {float(size[1]) * 1.36:.0f}px" role="img" '
         f'aria-label="{escaped}" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'

@@ -12,6 +12,9 @@ from typing import Any
 from lmms_tasks.report.estimates import Estimate
 from lmms_tasks.report.tables import Table
 
+# C0 and C1 controls, bidirectional overrides and isolates, line and paragraph separators: invisible, and able to make
+# a page show another text than it holds.
+_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
 
 
@@ -22,6 +25,11 @@ def percent(value: float) -> str:
     '12.3'
     """
     return f"{100 * value:.1f}"
+
+
+def plain(text: object) -> str:
+    """The text with invisible control and direction characters made visible as their code points."""
+    return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", str(text))
 
 
 def cell(value: Any) -> str:

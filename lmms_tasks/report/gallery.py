@@ -240,13 +240,12 @@ def add_pictures(loaded: Sequence[Run], cards: Sequence[Card], notes: list[str])
                 try:
                     card.pictures, card.more_pictures = pictures(card)
                 except LookupError as error:
-                    failed.setdefault(f"{error.args[0]}", []).append(f"{task} {card.row}")
+                    failed.setdefault(str(error.args[0]), []).append(task)
                 used += sum(map(len, card.pictures))
         except (DataError, OSError, ImportError, LookupError, ValueError) as error:
             failed.setdefault(str(error), []).append(task)
-    for why, places in failed.items():
-        some = ", ".join(places[:8]) + (f" and {len(places) - 8} more" if len(places) > 8 else "")
-        notes.append(f"No pictures for {some}: {why}.")
+    for why, tasks in failed.items():
+        notes.append(f"No pictures for samples of {', '.join(dict.fromkeys(tasks))}: {why}.")
 
 
 def _pictures_of(log: TaskLog) -> Any:

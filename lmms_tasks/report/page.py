@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import resources
@@ -23,9 +22,6 @@ OUTCOME_TITLES = {
     "other": "another answer",
     "unreadable": "no answer to be read",
 }
-# C0 and C1 controls, bidirectional overrides and isolates, line and paragraph separators: invisible, and able to make
-# a page show another text than it holds.
-_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
 def report(loaded: Sequence[Run], *, samples: int = 240) -> str:
@@ -56,7 +52,7 @@ def _render(template: str, **values: Any) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(
-        percent=formats.percent, cell=formats.cell, plain=plain, count=lambda value: f"{value:,}"
+        percent=formats.percent, cell=formats.cell, plain=formats.plain, count=lambda value: f"{value:,}"
     )
     environment.tests["estimate"] = lambda value: isinstance(value, Estimate)
     script = _resource("report.js").strip()
@@ -77,11 +73,6 @@ def _trusted(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)
-
-
-def plain(text: object) -> str:
-    """The text with invisible control and direction characters made visible as their code points."""
-    return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", str(text))
 
 
 def _figure(table: Table, loaded: Sequence[Run]) -> dict[str, Any]:

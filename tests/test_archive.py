@@ -420,9 +420,10 @@ def test_other_formats_are_read_whole_and_not_cut_off(format: str) -> None:
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_a_hundred_megapixels_are_refused_before_they_are_decoded() -> None:
     out = io.BytesIO()
-    Image.new("1", (10_001, 10_000)).save(out, "PNG")
-    with pytest.raises(ImageError, match="10001 x 10000 pixels"):
-        images.decode(out.getvalue(), "it")
+    Image.new("1", (10_000, 10_000)).save(out, "PNG")
+    for look in (images.decode, images.glance):
+        with pytest.raises(ImageError, match="10000 x 10000 pixels"):
+            look(out.getvalue(), "it")
     huge = bytearray(picture("PNG"))
     struct.pack_into(">II", huge, 16, 60_000, 60_000)
     struct.pack_into(">I", huge, 29, zlib.crc32(huge[12:29]))
@@ -436,6 +437,16 @@ def test_a_hundred_megapixels_are_refused_before_they_are_decoded() -> None:
 def test_what_is_no_image_raises_an_error_that_names_it(data: bytes) -> None:
     with pytest.raises(ImageError, match=r"^picture 7 "):
         images.decode(data, "picture 7")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_glance_notices_a_cut_without_decoding_a_whole_image(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = noisy(kind)
+    for end in range(0, len(data) - 20, max(1, len(data) // 40)):
+        with pytest.raises(ImageError):
+            images.glance(data[:end], "it")
+    monkeypatch.setattr(images, "_make_strict", lambda image: pytest.fail("decoded"))
+    images.glance(data, "it")
 
 
 @pytest.mark.parametrize(("format", "cut"), [("JPEG", 2), ("PNG", 12)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import io
 import json
 import os
 import random
@@ -17,15 +18,17 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from lmms_data import rows
-from lmms_data.errors import ArchiveError, DataError, RowsError
+from lmms_data.errors import ArchiveError, DataError, ImageError, RowsError
 from lmms_data.sources import DATA
 from tests import small_hub
 from tests.hub_server import PAGE, HubServer
@@ -33,13 +36,14 @@ from tests.small_hub import MEDXPERTQA, SLAKE, VLMS_ARE_BIASED
 
 LOAD = """
 import json, sys
-from lmms_data import errors, fetch, rows
+from lmms_data import errors, fetch, rows, sources
 fetch.RETRY_WAITS = (0.1, 0.1, 0.1)
 try:
     for name in sys.argv[1:]:
         benchmark, subset = name.split("/")
         print("rows", len(rows.load(benchmark, subset)))
         folder = fetch.local(benchmark, [subset])
+    print("source", fetch.exact(sources.resolve(benchmark)).describe())
     print("folder", folder)
 except errors.DataError as error:
     print(json.dumps({"kind": type(error).__name__, "cause": error.cause, "remedy": error.remedy}))
@@ -112,6 +116,7 @@ def test_everything_comes_from_the_hub_once_and_then_does_without_it(hub: HubSer
     for file in ("test.json", "imgs.zip", "Text/test.jsonl", "MM/test.jsonl", "images.zip", "data/main.*parquet"):
         assert hub.served(f"resolve/.*{file}$") == 1, file
     assert not hub.served("README|question.json"), "what no task needs is not downloaded"
+    assert hub.served("revision/main") == 3, "each repository is asked for its newest commit once"
     hub.requests.clear()
     dead = hub.environ(tmp_path, HF_HUB_OFFLINE="1", HF_ENDPOINT="http://127.0.0.1:9")
     assert load(dead, *ALL).counts == [2, 2, 2, 2] + [3] * 8
@@ -137,6 +142,11 @@ def test_a_pinned_commit_is_the_one_that_is_asked_for(hub: HubServer, tmp_path: 
     done = load(hub.environ(tmp_path, LMMS_TASKS_REVISION=f"slake={commit}"), "slake/en_open")
     assert done.lines[-1].endswith(commit)
     assert not hub.served("revision/main")
+
+
+def test_the_log_names_the_commit_that_main_was(hub: HubServer, tmp_path: Path) -> None:
+    done = load(hub.environ(tmp_path), "slake/en_open")
+    assert f"source {SLAKE} from the hub at {hub.url}, revision {hub.commit(hub.folder / SLAKE)}" in done.lines
 
 
 def test_only_what_a_subset_needs_is_downloaded(hub: HubServer, tmp_path: Path) -> None:
@@ -461,6 +471,69 @@ def test_an_archive_cut_off_stops_the_loading_before_any_generation(copy: Path) 
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(ArchiveError, match="cut off"):
         rows.load("slake", "en_open")
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda data: data[: len(data) // 2], r"images/MM-2-c\.png of \S+images\.zip is cut off"),
+        (lambda data: b"<html>not found</html>", r"images/MM-2-c\.png of \S+images\.zip is not a readable image"),
+        (lambda data: b"", r"images/MM-2-c\.png of \S+images\.zip is empty"),
+    ],
+    ids=["cut", "page", "empty"],
+)
+def test_a_damaged_last_image_stops_the_loading_before_any_generation(
+    copy: Path, damage: Callable[[bytes], bytes], said: str
+) -> None:
+    path = copy / MEDXPERTQA / "images.zip"
+    held = members(path)
+    held["images/MM-2-c.png"] = damage(held["images/MM-2-c.png"])
+    small_hub.write_zip(path, held)
+    with pytest.raises(ImageError, match=said):
+        rows.load("medxpertqa", "mm")
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_an_image_of_a_hundred_megapixels_stops_the_loading(copy: Path) -> None:
+    out = io.BytesIO()
+    Image.new("1", (10_000, 10_000)).save(out, "PNG")
+    path = copy / MEDXPERTQA / "images.zip"
+    small_hub.write_zip(path, members(path) | {"images/MM-0-a.png": out.getvalue()})
+    with pytest.raises(ImageError, match="10000 x 10000 pixels"):
+        rows.load("medxpertqa", "mm")
+
+
+def test_an_image_with_a_bad_checksum_stops_the_loading_before_any_generation(copy: Path) -> None:
+    path = copy / SLAKE / "imgs.zip"
+    data = bytearray(path.read_bytes())
+    data[data.index(b"imgs/made2/source.jpg") + 200] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ArchiveError, match=r"imgs/made2/source\.jpg of \S+ is damaged"):
+        rows.load("slake", "en_open")
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        (
+            {"bytes": small_hub.picture("PNG")[:-90], "path": ""},
+            r"row 'dice_000_main\S+ of anvo25/\S+ \(main\) is cut off",
+        ),
+        ({"bytes": None, "path": "x.png"}, r"row 'dice_000_main\S+ of anvo25/\S+ \(main\) is not embedded"),
+    ],
+)
+def test_a_damaged_embedded_image_stops_the_loading_before_any_generation(
+    copy: Path, image: dict[str, Any], said: str
+) -> None:
+    given = small_hub.vlms_rows("main")
+    small_hub.write_vlms_are_biased(copy / VLMS_ARE_BIASED, [{**given[0], "image": image}, *given[1:]])
+    with pytest.raises(DataError, match=said):
+        rows.load("vlms_are_biased", "main")
 
 
 def test_a_missing_archive_stops_the_loading(copy: Path) -> None:

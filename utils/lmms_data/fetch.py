@@ -10,6 +10,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +37,10 @@ _UNREACHABLE = (
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.")
 
 log = logging.getLogger("lmms_data")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
 _local: dict[tuple[Source, tuple[str, ...]], Path] = {}
+_commits: dict[Source, str] = {}
 _lock = threading.Lock()
 _Result = TypeVar("_Result")
 
@@ -65,6 +69,12 @@ def forget() -> None:
     """Let `local` look again."""
     with _lock:
         _local.clear()
+        _commits.clear()
+
+
+def exact(source: Source) -> Source:
+    """The source with the commit that its files are of, where this process has found that; for logs and results."""
+    return replace(source, revision=_commits.get(source, source.revision))
 
 
 def _locate(spec: Benchmark, source: Source, patterns: tuple[str, ...]) -> Path:
@@ -95,12 +105,13 @@ def download(source: Source, patterns: Sequence[str], *, to: Path | None = None)
     for pattern in patterns:
         for path in found(folder, pattern):
             fault = unsound(path)
-            if fault:
-                discard(path)
+            if fault and not _offline() and discard(path):
                 raise DownloadError(
                     f"{source.describe()}: the file {path.name} that came {fault}; it was removed again",
                     "check HF_ENDPOINT or the mirror in use, then try again",
                 )
+            if fault:
+                raise DownloadError(f"{source.describe()}: the file {path} {fault}", "delete it, and get it again")
     return folder
 
 
@@ -127,13 +138,21 @@ def unsound(path: Path) -> str | None:
     return None
 
 
-def discard(path: Path) -> None:
-    """Remove a file, and what it links to in a cache."""
-    for each in {path, path.resolve()}:
-        try:
+def discard(path: Path) -> bool:
+    """Whether the file could be removed, and with it what it links to in a cache."""
+    try:
+        for each in {path, path.resolve()}:
             each.unlink()
-        except OSError as error:
-            log.warning("cannot remove %s: %s", each, error)
+    except OSError as error:
+        log.warning("cannot remove %s: %s", path, error)
+        return False
+    return True
+
+
+def _offline() -> bool:
+    from huggingface_hub import constants
+
+    return bool(constants.HF_HUB_OFFLINE)
 
 
 def found(folder: Path, pattern: str) -> list[Path]:
@@ -173,18 +192,20 @@ def from_hub(source: Source, patterns: Sequence[str], *, to: Path | None = None)
     """
     from huggingface_hub import snapshot_download
 
+    # The first answer decides: all subsets of one run are of one commit, and the server is asked once.
+    revision = _commits.get(source, source.revision)
+
     def attempt() -> Path:
         return Path(
             snapshot_download(
-                source.repo,
-                repo_type="dataset",
-                revision=source.revision,
-                allow_patterns=list(patterns),
-                local_dir=to,
+                source.repo, repo_type="dataset", revision=revision, allow_patterns=list(patterns), local_dir=to
             )
         )
 
-    return _persist(attempt, source)
+    folder = _persist(attempt, source)
+    if _COMMIT.fullmatch(folder.name):
+        _commits[source] = folder.name
+    return folder
 
 
 def from_modelscope(source: Source, patterns: Sequence[str], *, to: Path | None = None) -> Path:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MAX_PIXELS = 100_000_000
-"""More pixels than this are refused before any is decoded."""
+"""So many pixels are refused before any is decoded."""
 
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -37,9 +37,7 @@ def decode(data: bytes, where: str, *, mode: str | None = None, max_pixels: int 
             cut-off picture as a grey area.
     """
     image = _opened(data, where)
-    width, height = image.size
-    if width * height > max_pixels:
-        raise ImageError(f"{where} has {width} x {height} pixels; at most {max_pixels:,} are decoded", _REMEDY)
+    _bounded(image, where, max_pixels)
     _make_strict(image)
     try:
         image.load()
@@ -49,6 +47,26 @@ def decode(data: bytes, where: str, *, mode: str | None = None, max_pixels: int 
         # The reader refers to the image: without this, its pixels would stay until the garbage collector comes round.
         vars(image).pop("load_read", None)
     return image if mode in (None, image.mode) else image.convert(mode)
+
+
+def glance(data: bytes, where: str, *, max_pixels: int = MAX_PIXELS) -> None:
+    """Nothing, where the picture in `data` looks whole from its two ends; only one without an end mark is decoded.
+
+    A hundred times quicker than `decode`, and enough to notice files that are cut off, empty, no picture or too large.
+
+    Raises:
+        ImageError: as `decode` does.
+    """
+    if has_end_mark(data):
+        _bounded(_opened(data, where), where, max_pixels)
+    else:
+        decode(data, where, max_pixels=max_pixels)
+
+
+def _bounded(image: Image.Image, where: str, max_pixels: int) -> None:
+    width, height = image.size
+    if width * height >= max_pixels:
+        raise ImageError(f"{where} has {width} x {height} pixels; fewer than {max_pixels:,} are decoded", _REMEDY)
 
 
 def size(data: bytes, where: str) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import archive, fetch
+from . import archive, fetch, images
 from .errors import RowsError
 from .schema import Benchmark, Subset, benchmark
 from .sources import Source, resolve
@@ -38,7 +38,7 @@ def load(name: str | Benchmark, subset: str, *, source: Source | None = None) ->
     Raises:
         SourceError, DownloadError: the files cannot be had.
         RowsError: a column is missing or of the wrong type, a row breaks the benchmark's rules, no row is left.
-        ArchiveError: the archive is damaged or lacks images that the rows name.
+        ArchiveError, ImageError: the archive, or an image that the rows name, is missing, damaged or cut off.
     """
     spec = benchmark(name)
     part = spec.subset(subset)
@@ -212,6 +212,7 @@ def _check_images(rows: list[dict[str, Any]], spec: Benchmark, folder: Path) -> 
             f"{spec.hub}: {len(lacking)} images that the rows name are not in {opened.path}: {some}",
             "delete the archive and get it again (lmms-tasks data fetch)",
         )
+    opened.glance(_names(rows, spec.images))
 
 
 def _dataset(rows: list[dict[str, Any]], spec: Benchmark) -> Dataset:
@@ -253,6 +254,8 @@ def _parquet(spec: Benchmark, part: Subset, paths: list[Path], source: Source) -
     if spec.images and spec.columns.get(spec.images) == "image":
         loaded = loaded.cast_column(spec.images, datasets.Image(decode=False))
     _check_parquet(loaded, spec, part, str(paths[0]))
+    if spec.images and spec.columns.get(spec.images) == "image":
+        _check_embedded(loaded, spec, part)
     _check_count(len(loaded), spec, part, source)
     return loaded
 
@@ -269,6 +272,17 @@ def _check_parquet(loaded: Dataset, spec: Benchmark, part: Subset, where: str) -
                 f"should be {kind}, found {values[wrong]!r:.80}",
                 CHANGED,
             )
+
+
+def _check_embedded(loaded: Dataset, spec: Benchmark, part: Subset) -> None:
+    """Look at both ends of each image that the rows hold."""
+    assert spec.images
+    for batch in loaded.select_columns([spec.key, spec.images]).with_format("arrow").iter(batch_size=64):
+        for key, value in zip(batch.column(spec.key).to_pylist(), batch.column(spec.images).to_pylist()):  # noqa: B905
+            where = f"the image of row {key!r} of {spec.hub} ({part.name})"
+            if not _is_image(value):
+                raise RowsError(f"{where} is not embedded", AGAIN)
+            images.glance(value["bytes"], where)
 
 
 def fingerprint(rows: Dataset | Iterable[Mapping[str, Any]]) -> str:

@@ -121,7 +121,7 @@ def _shown(value: Value) -> str:
     return str(decimal) if Fraction(decimal) == value else str(value)
 
 
-_IN_FORM = re.compile(r"\{[ ]?(?:([0-9]{1,9})|(yes|no))[ ]?\}\Z", re.IGNORECASE)
+_IN_FORM = re.compile(r"\{[ ]?(?:([0-9]{1,9})|(yes|no))[ ]?\}\Z", re.IGNORECASE | re.ASCII)
 _SIGNED = re.compile(r"\{[ ]?[+\-]?[0-9]{1,9}(?:\.[0-9]{1,9})?[ ]?\}\Z")
 
 

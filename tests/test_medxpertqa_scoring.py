@@ -494,6 +494,23 @@ def test_two_boxes_joined_by_a_word_are_two_answers(between: str) -> None:
 @pytest.mark.parametrize("reach", ["through", "thru", "to", "-", "~", "至", "到"])
 def test_a_range_names_nothing(reach: str) -> None:
     assert _read(f"Meals help.\nANSWER: A {reach} J") is None
+    assert _read(f"Meals help.\nANSWER: (C) {reach} (J)") is None
+
+
+@pytest.mark.parametrize("thought", ["Let's think about it", "Let us see", "Okay, so", "OK so", "First, the pain"])
+def test_a_reply_that_opens_like_a_thought_is_no_answer(thought: str) -> None:
+    assert _read(f"A. {thought}") is None
+    assert _read(f"I. {thought}\nMeals help.") is None
+
+
+def test_a_second_thought_and_a_condition_are_heeded() -> None:
+    assert _read("ANSWER: D\nWait, C.") == "C"
+    assert _read("ANSWER: (C) if it heals, otherwise surgery") is None
+
+
+def test_an_option_line_may_be_introduced() -> None:
+    assert _read("Choice (C) Duodenal ulcer\nMeals help.") == "C"
+    assert _read("Option (C) Duodenal ulcer\nMeals help.") == "C"
 
 
 def test_an_answer_is_read_only_from_the_labels_of_the_item() -> None:

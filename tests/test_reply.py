@@ -345,6 +345,7 @@ def test_an_echo_is_noticed_after_a_marker_only() -> None:
         ("answer :Lung", [("Lung", "marker")]),
         ("Answers: Lung", [("Lung", "marker")]),
         ("Ans: Lung", [("Lung", "marker")]),
+        ("Answers are: Lung", [("Lung", "marker")]),
         ("Answer choice: C", [("C", "marker")]),
         ("Answer option: C", [("C", "marker")]),
         ("Answer letter: C", [("C", "marker")]),

@@ -144,7 +144,7 @@ _RANGE = re.compile(r"\s{0,3}(?:through|thru|to|-|~|至|到)\s{0,3}[\[(]?[A-Z](?
 
 #: What may follow a bare letter that is a label: punctuation, or a word that goes on to explain it.
 _EXPLAINS = re.compile(
-    r"\s{0,3}(?:[\]).:;,!|=(\n}>。，、]|-(?=\s)|/(?!\w)|$|(?:because|since|is|因为|因|由于|项|选项)(?![a-z]))",
+    r"\s{0,3}(?:[\]).:;,!|=(\n}>。，、]|-(?=\s)|/(?!\w)|$|(?:because|since|is|因|由于|项|选项)(?![a-z]))",
     re.IGNORECASE,
 )
 _EXPLAINS_MORE = re.compile(

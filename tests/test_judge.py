@@ -858,6 +858,7 @@ def test_a_killed_run_is_taken_up_by_two_torchrun_processes_from_the_cache(
         env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     wait_for(lambda: len(server.requests) >= 16 or killed.poll() is not None, 240)
+    assert killed.poll() is None, "the run ended before it could be killed"
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     paid = len(list((tmp_path / "cache").rglob("*.json")))

@@ -33,7 +33,8 @@ GROUPS = {
 }
 #: Outcome, official score, and how the flexible reading came about.
 KINDS = (
-    ("correct", 1.0, "marker"), ("correct", 0.0, "statement"), ("other", 0.0, "whole"), ("unreadable", 0.0, "none stated"),
+    ("correct", 1.0, "marker"), ("correct", 0.0, "statement"), ("other", 0.0, "whole"),
+    ("unreadable", 0.0, "none stated"),
     ("biased", 0.0, "braces"), ("other", 1.0, "whole"),
 )  # fmt: skip
 
@@ -73,7 +74,8 @@ def line(task: str, index: int, chance: random.Random, skill: float = 0.5, reply
 
     metrics: dict[str, Any] = {
         "acc": {**item(acc), "row": f"row-{index}", "reference": reference, "official": reference if acc else other,
-                "outcome": outcome, "read": read, "how": how, "format_ok": how in ("marker", "braces"), "slices": slices},
+                "outcome": outcome, "read": read, "how": how, "format_ok": how in ("marker", "braces"),
+                "slices": slices},
         "acc_flexible": item(float(outcome == "correct")),
         "format_ok": item(float(how in ("marker", "braces"))),
         "unreadable": item(float(outcome == "unreadable")),
@@ -87,7 +89,8 @@ def line(task: str, index: int, chance: random.Random, skill: float = 0.5, reply
         metrics |= {"bias_ratio": item(biased), "bias_ratio_flexible": item(float(outcome == "biased")),
                     "task_mean": {"topic": slices["topic"], "value": acc}}  # fmt: skip
     return {
-        "doc_id": index, "target": reference, "filtered_resps": reply if reply is not None else f"I think.\nANSWER: {read}",
+        "doc_id": index, "target": reference,
+        "filtered_resps": reply if reply is not None else f"I think.\nANSWER: {read}",
         "token_counts": [None], "doc_hash": "0", "input_media": [], **metrics,
         "input": f"What is shown, number {index}?\nAnswer the question.",
     }  # fmt: skip
@@ -118,10 +121,11 @@ def write(
     results: dict[str, Any] = {}
     for task, size in sizes.items():
         lines = [
-            line(task, index, chance, skill, replies[index % len(replies)] if replies else None) for index in range(size)
+            line(task, index, chance, skill, replies[index % len(replies)] if replies else None)
+            for index in range(size)
         ]
         with (place / f"{date}_samples_{task}.jsonl").open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(entry, ensure_ascii=False) + "\n" for entry in lines)
+            file.writelines(json.dumps(entry) + "\n" for entry in lines)
         scores = [entry["acc"]["score"] for entry in lines]
         results[task] = {"alias": task, "acc,none": sum(scores) / len(scores), "acc_stderr_clustered,none": 0.01}
     groups = {name: members for name, members in GROUPS.items() if all(_covered(member, sizes) for member in members)}
@@ -130,7 +134,8 @@ def write(
         "group_subtasks": {**groups, **{task: [] for task in sizes}},
         "configs": {task: _config(task, generation or {}, metadata or {}) for task in sizes},
         "n-samples": {
-            task: {"original": FULL[task], "effective": FULL[task] if complete else size} for task, size in sizes.items()
+            task: {"original": FULL[task], "effective": FULL[task] if complete else size}
+            for task, size in sizes.items()
         },
         "config": {"model": "vllm", "model_args": f"model={model}", "limit": None, "offset": 0, "batch_size": 1,
                    **(config or {})},
@@ -157,7 +162,8 @@ def _config(task: str, generation: Mapping[str, Any], metadata: Mapping[str, Any
         "repeats": 1,
         "num_fewshot": 0,
         "output_type": "generate_until",
-        "metadata": {"version": "1.0", "pack": "lmms-tasks 0.1.0", "data": f"{name} from the Hugging Face hub, revision main",
+        "metadata": {"version": "1.0", "pack": "lmms-tasks 0.1.0",
+                     "data": f"{name} from the Hugging Face hub, revision main",
                      "rows": FULL[task], "fingerprint": "0123456789abcdef", **metadata},
     }  # fmt: skip
 

@@ -144,28 +144,28 @@ def change(place: Path, edit: Any) -> None:
 )
 def test_runs_under_other_rules_or_data_are_not_paired(pair: tuple[Path, Path], edit: Any, reason: str) -> None:
     change(pair[1], edit)
-    with pytest.raises(compare.NotComparable, match=reason):
+    with pytest.raises(compare.NotComparableError, match=reason):
         compare.compare(*load(*pair))
 
 
 def test_runs_over_other_rows_are_not_paired(pair: tuple[Path, Path]) -> None:
     path = next(pair[1].glob("*_samples_slake_en_open.jsonl"))
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-2]))
-    with pytest.raises(compare.NotComparable, match=r"2 only in weak, 0 only in strong \(such as row-58, row-59\)"):
+    with pytest.raises(compare.NotComparableError, match=r"2 only in weak, 0 only in strong \(such as row-58"):
         compare.compare(*load(*pair))
 
 
 def test_rows_with_another_reference_are_not_paired(pair: tuple[Path, Path]) -> None:
     path = next(pair[1].glob("*_samples_slake_en_open.jsonl"))
     path.write_text(path.read_text().replace('"reference": "3"', '"reference": "4"'))
-    with pytest.raises(compare.NotComparable, match="another reference"):
+    with pytest.raises(compare.NotComparableError, match="another reference"):
         compare.compare(*load(*pair))
 
 
 def test_runs_without_a_common_task_are_not_paired(tmp_path: Path) -> None:
     one = report_runs.write(tmp_path, {"slake_en_open": 6}, model="one")
     two = report_runs.write(tmp_path, {"slake_zh_open": 6}, model="two")
-    with pytest.raises(compare.NotComparable, match="slake_en_open against slake_zh_open"):
+    with pytest.raises(compare.NotComparableError, match="slake_en_open against slake_zh_open"):
         compare.compare(*load(one, two))
 
 
@@ -175,7 +175,9 @@ def test_a_task_that_only_one_run_has_is_named(tmp_path: Path) -> None:
     assert compare.compare(*load(one, two)).notes == ["Only one has slake_zh_open; two has not, so it is not compared."]
 
 
-def test_the_command_tells_the_reason_and_its_exit_status(pair: tuple[Path, Path], capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_the_reason_and_its_exit_status(
+    pair: tuple[Path, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["compare", *map(str, pair)]) == 0
     out = capfd.readouterr().out
     assert "| slake_en | acc | strong | 108 |" in out

@@ -41,7 +41,10 @@ def test_an_official_run_reproduces_lmms_evals_protocol(official: runs.Run) -> N
 def test_it_does_not_reproduce_the_papers_which_samples(official: runs.Run) -> None:
     line = lines(official, "vlmbias-paper")["task mean accuracy"]
     assert line.verdict == "no reproduction: 2 settings differ"
-    assert [(c.setting, c.asked) for c in line.with_state(protocols.DIFFERS)] == [("temperature", "1.0"), ("do_sample", "True")]
+    assert [(c.setting, c.asked) for c in line.with_state(protocols.DIFFERS)] == [
+        ("temperature", "1.0"),
+        ("do_sample", "True"),
+    ]
 
 
 def test_with_the_papers_sampling_only_what_is_unpublished_stays_open(tmp_path: Path) -> None:
@@ -63,7 +66,9 @@ def test_with_the_papers_sampling_only_what_is_unpublished_stays_open(tmp_path: 
         ({"metadata": {"data": "the sample of anvo25/vlms-are-biased that comes with the package"}}, "data source"),
     ],
 )
-def test_any_differing_setting_forbids_the_word_reproduces(tmp_path: Path, changes: dict[str, Any], setting: str) -> None:
+def test_any_differing_setting_forbids_the_word_reproduces(
+    tmp_path: Path, changes: dict[str, Any], setting: str
+) -> None:
     run = load(report_runs.write(tmp_path, **{"tasks": MAIN, **changes}))
     found = lines(run, "vlmbias-lmms-eval")["accuracy"]
     assert setting in [check.setting for check in found.with_state(protocols.DIFFERS)]
@@ -121,7 +126,7 @@ def test_the_papers_headline_is_the_mean_of_its_topics() -> None:
 
 
 def test_every_mapped_measure_has_a_value_on_a_full_run(tmp_path: Path) -> None:
-    run = load(report_runs.write(tmp_path, {name: 84 for name in report_runs.FULL}))
+    run = load(report_runs.write(tmp_path, dict.fromkeys(report_runs.FULL, 84)))
     for number in published.numbers():
         if number.protocol and not number.protocol.startswith("medxpertqa-authors"):
             assert protocols.measure(run, protocols.BY_KEY[number.protocol].tasks, number.measure) is not None, number

@@ -30,7 +30,7 @@ SMALL = {
 }  # fmt: skip
 HOSTILE = [
     "<script>window.hit = 1</script>",
-    "<img src=x onerror=\"window.hit = 2\">",
+    '<img src=x onerror="window.hit = 2">',
     "</blockquote></article><script>window.hit = 3</script>",
     "[click](javascript:window.hit=4) <a href='javascript:window.hit=5'>x</a>",
     "{{ 7 * 7 }} {% raw %} \x00 \x1b[31m \u202egnp.exe \ud83d",
@@ -140,12 +140,14 @@ def test_every_number_of_the_headline_equals_one_computed_from_the_logs(run: run
         assert cells == [naive_share(entries, metric) for metric in ("acc", "acc_flexible", "format_ok", "unreadable")]
 
 
+SLAKE = [name for name in SMALL if "slake" in name]
+WITH_BIAS = ("acc", "acc_flexible", "bias_ratio", "unreadable")
 BREAKDOWNS = {
-    "vlms_are_biased_topics": (["vlms_are_biased_main"], "topic", ("acc", "acc_flexible", "bias_ratio", "unreadable")),
-    "vlms_are_biased_resolution": (["vlms_are_biased_main"], "pixel", ("acc", "acc_flexible", "bias_ratio", "unreadable")),
-    "vlms_are_biased_sub_topics": (["vlms_are_biased_main"], "sub_topic", ("acc", "acc_flexible", "bias_ratio", "unreadable")),
-    "slake_content_type": ([name for name in SMALL if "slake" in name], "content_type", ("acc", "acc_flexible", "unreadable")),
-    "slake_modality": ([name for name in SMALL if "slake" in name], "modality", ("acc", "acc_flexible", "unreadable")),
+    "vlms_are_biased_topics": (["vlms_are_biased_main"], "topic", WITH_BIAS),
+    "vlms_are_biased_resolution": (["vlms_are_biased_main"], "pixel", WITH_BIAS),
+    "vlms_are_biased_sub_topics": (["vlms_are_biased_main"], "sub_topic", WITH_BIAS),
+    "slake_content_type": (SLAKE, "content_type", ("acc", "acc_flexible", "unreadable")),
+    "slake_modality": (SLAKE, "modality", ("acc", "acc_flexible", "unreadable")),
     "medxpertqa_mm_images": (["medxpertqa_mm"], "images", ("acc", "acc_flexible", "unreadable")),
     "medxpertqa_mm_question_type": (["medxpertqa_mm"], "question_type", ("acc", "acc_flexible", "unreadable")),
     "medxpertqa_text_medical_task": (["medxpertqa_text"], "medical_task", ("acc", "acc_flexible", "unreadable")),
@@ -196,13 +198,20 @@ def test_outcomes_by_topic_are_counted_right(shown: dict[str, list[list[str]]], 
     entries = report_runs.logged(place)["vlms_are_biased_main"]
     for topic, count, *cells in shown["vlms_are_biased_outcomes"][1:]:
         part = [entry["acc"]["outcome"] for entry in entries if entry["acc"]["slices"]["topic"] == topic]
-        assert [count, *cells] == [str(len(part)), *(str(part.count(o)) for o in ("correct", "biased", "other", "unreadable"))]
+        assert [count, *cells] == [
+            str(len(part)),
+            *(str(part.count(o)) for o in ("correct", "biased", "other", "unreadable")),
+        ]
 
 
 def test_the_task_mean_is_the_unweighted_mean_of_the_topics(shown: dict[str, list[list[str]]], place: Path) -> None:
     entries = report_runs.logged(place)["vlms_are_biased_main"]
     row = dict(zip(*shown["vlms_are_biased_summary"], strict=True))
-    for column, metric in (("task_mean", "acc"), ("task_mean_flexible", "acc_flexible"), ("task_mean_bias", "bias_ratio")):
+    for column, metric in (
+        ("task_mean", "acc"),
+        ("task_mean_flexible", "acc_flexible"),
+        ("task_mean_bias", "bias_ratio"),
+    ):
         topics: dict[str, list[float]] = {}
         for entry in entries:
             topics.setdefault(entry["acc"]["slices"]["topic"], []).append(entry[metric]["score"])
@@ -378,7 +387,7 @@ def test_a_missing_matplotlib_leaves_the_tables(run: runs.Run, monkeypatch: pyte
     text = page.report([run], samples=0)
     assert "<svg" not in text
     assert tables_of(text)["headline"]
-    with pytest.raises(charts.ChartsMissing, match=r"lmms-tasks\[report\]"):
+    with pytest.raises(charts.ChartsMissingError, match=r"lmms-tasks\[report\]"):
         charts.letters(tables.letters([run], "medxpertqa_mm"), run.label)
 
 
@@ -388,14 +397,14 @@ def test_official_settings_are_those_of_the_task_files(root: Path) -> None:
 
     Loader.add_constructor("!function", lambda loader, node: None)
     for name, asked in settings.OFFICIAL.items():
-        base = yaml.load((root / "lmms_tasks" / name / f"_{name}_yaml").read_text(), Loader)  # noqa: S506
+        base = yaml.load((root / "lmms_tasks" / name / f"_{name}_yaml").read_text(), Loader)
         given = base["generation_kwargs"]
-        assert {**{"until": settings.DEFAULT_UNTIL}, **given} == asked
+        assert {"until": settings.DEFAULT_UNTIL, **given} == asked
 
 
 def test_the_plain_tasks_are_those_whose_prompts_are_the_reference_ones(root: Path) -> None:
     files = {path.stem for name in settings.OFFICIAL for path in (root / "lmms_tasks" / name).glob("*.yaml")}
-    assert settings.PLAIN_TASKS <= files
+    assert files >= settings.PLAIN_TASKS
 
 
 def departures(tmp_path: Path, **changes: Any) -> dict[str, settings.Departure]:
@@ -459,7 +468,9 @@ def test_a_reason_is_given_in_words_for_both_readings(run: runs.Run) -> None:
             assert why.flexible.endswith(ending)
 
 
-def test_the_command_writes_the_page_and_says_where(place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_page_and_says_where(
+    place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     from lmms_tasks import cli
 
     target = tmp_path / "out.html"

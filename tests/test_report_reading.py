@@ -58,7 +58,9 @@ def test_a_cut_line_is_reported_and_the_other_lines_count(tmp_path: Path) -> Non
     assert any("judged 30 rows, but its log has 29" in problem for problem in run.problems)
 
 
-@pytest.mark.parametrize("text", ["[1, 2]", "null", '{"doc_id": 1}', '{"doc_id": 0, "acc": 1.0}', "\ufffd\x00", "[" * 5000])
+@pytest.mark.parametrize(
+    "text", ["[1, 2]", "null", '{"doc_id": 1}', '{"doc_id": 0, "acc": 1.0}', "\ufffd\x00", "[" * 5000]
+)
 def test_a_foreign_line_is_reported_and_never_raises(tmp_path: Path, text: str) -> None:
     path = log_of(report_runs.write(tmp_path, SIZES), "slake_en_open")
     path.write_text(path.read_text("utf-8") + text + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Charts as inline SVG whose colours are the page's own CSS variables, so that light, dark and print need one drawing."""
+"""Charts as inline SVG whose colours are the page's own CSS variables, so light, dark and print share one drawing."""
 
 from __future__ import annotations
 
@@ -31,17 +31,19 @@ _ROW = 0.27
 _WIDTH, _WIDE = 4.6, 8.4
 
 
-class ChartsMissing(ImportError):
+class ChartsMissingError(ImportError):
     """matplotlib is not installed."""
 
 
 def _axes(rows: float, names: Sequence[str], width: float = _WIDTH) -> tuple[Any, Any]:
-    """A figure whose plot is `rows` inches high and leaves room for the names on its left, so that all figures of a page
-    have letters of one size."""
+    """A figure whose plot is `rows` inches high and leaves room for the names on its left.
+
+    All figures of a page have letters of one size.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ChartsMissing('charts need matplotlib: pip install "lmms-tasks[report]"') from error
+        raise ChartsMissingError('charts need matplotlib: pip install "lmms-tasks[report]"') from error
     left = 0.1 + 0.076 * max((len(name) for name in names), default=3)
     figure = Figure(figsize=(width, rows + 0.36))
     axes = figure.add_axes((left / width, 0.3 / (rows + 0.36), 1 - (left + 0.3) / width, rows / (rows + 0.36)))
@@ -101,7 +103,9 @@ def outcomes(table: Table, run: str) -> str:
         for outcome, count in zip(OUTCOMES, row[3:], strict=True):
             width = 100 * count / total
             if count:
-                axes.barh(y, width, left=left, height=0.66, color=_OUTCOME_INKS[outcome], edgecolor=_PAPER, linewidth=0.8)
+                axes.barh(
+                    y, width, left=left, height=0.66, color=_OUTCOME_INKS[outcome], edgecolor=_PAPER, linewidth=0.8
+                )
                 if width >= 7:
                     axes.text(left + width / 2, y, f"{width:.0f}", ha="center", va="center", fontsize=8.5,
                               color=_INK if outcome == "unreadable" else _PAPER, parse_math=False)  # fmt: skip

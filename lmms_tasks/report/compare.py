@@ -15,7 +15,7 @@ TASK_MEANS: Mapping[str, Score] = {"task_mean": acc, "task_mean_flexible": acc_f
 SEED = 0
 
 
-class NotComparable(ValueError):
+class NotComparableError(ValueError):
     """Two runs cannot be paired; the message says why, and what would help."""
 
 
@@ -72,12 +72,12 @@ def compare(first: Run, second: Run) -> Comparison:
     """The paired comparison of all tasks that both runs have.
 
     Raises:
-        NotComparable: no task in common, other rows, or another version of the scores.
+        NotComparableError: no task in common, other rows, or another version of the scores.
     """
     shared = [name for name, log in first.tasks.items() if log.samples and name in second.tasks]
     shared = [name for name in shared if second.tasks[name].samples]
     if not shared:
-        raise NotComparable(
+        raise NotComparableError(
             f"{first.label} and {second.label} have no task with samples in common: "
             f"{_names(first) or 'none'} against {_names(second) or 'none'}"
         )
@@ -107,23 +107,25 @@ def pair(first: Run, second: Run, task: str) -> Pairing:
     """The task's samples, paired by the dataset's own row ids.
 
     Raises:
-        NotComparable: the rows, the data or the version of the scores differ.
+        NotComparableError: the rows, the data or the version of the scores differ.
     """
     one, other = first.tasks[task], second.tasks[task]
     versions = [str(log.metadata.get("version")) for log in (one, other)]
     if "None" in versions:
-        raise NotComparable(
-            f"{task}: {(first, second)[versions.index('None')].label} does not say by which version of the scoring rules "
-            "it was judged (no results file, or not a task of this package). Score its replies again with --model replay"
+        raise NotComparableError(
+            f"{task}: {(first, second)[versions.index('None')].label} does not say by which version of the scoring "
+            f"rules "
+            "it was judged (no results file, or not a task of this package). Score its replies again with --model "
+            "replay"
         )
     if versions[0] != versions[1]:
-        raise NotComparable(
+        raise NotComparableError(
             f"{task}: {first.label} was scored by version {versions[0]} of the rules, {second.label} by {versions[1]}. "
             "Score the older replies again: lmms-eval --model replay --model_args path=THE_RUN"
         )
     prints = [log.metadata.get("fingerprint") for log in (one, other)]
     if all(prints) and prints[0] != prints[1]:
-        raise NotComparable(
+        raise NotComparableError(
             f"{task}: the runs saw different data: fingerprint {prints[0]} ({one.metadata.get('data')}) against "
             f"{prints[1]} ({other.metadata.get('data')})"
         )
@@ -131,14 +133,17 @@ def pair(first: Run, second: Run, task: str) -> Pairing:
     lacking = [by_row[0].keys() - by_row[1].keys(), by_row[1].keys() - by_row[0].keys()]
     if any(lacking):
         some = sorted(row for row, _ in lacking[0] or lacking[1])[:3]
-        raise NotComparable(
-            f"{task}: the runs judged different rows: {len(lacking[0]):,} only in {first.label}, {len(lacking[1]):,} only in "
+        raise NotComparableError(
+            f"{task}: the runs judged different rows: {len(lacking[0]):,} only in {first.label}, "
+            f"{len(lacking[1]):,} only in "
             f"{second.label} (such as {', '.join(some)}). Run both with the same --limit and --offset, on the same data"
         )
     keys = list(by_row[0])
     for key in keys:
         if by_row[0][key].reference != by_row[1][key].reference:
-            raise NotComparable(f"{task}: row {key[0]} has another reference in {second.label}: the data are not the same")
+            raise NotComparableError(
+                f"{task}: row {key[0]} has another reference in {second.label}: the data are not the same"
+            )
     return Pairing(task, [by_row[0][key] for key in keys], [by_row[1][key] for key in keys])
 
 
@@ -157,7 +162,9 @@ def _differences(name: str, pairings: Sequence[Pairing]) -> list[Difference]:
     second = [sample for pairing in pairings for sample in pairing.second]
     found = [_difference(name, metric, score, first, second) for metric, score in METRICS.items()]
     if name == MAIN:
-        found += [_difference(name, metric, score, first, second, by_topic=True) for metric, score in TASK_MEANS.items()]
+        found += [
+            _difference(name, metric, score, first, second, by_topic=True) for metric, score in TASK_MEANS.items()
+        ]
     return found
 
 
@@ -173,7 +180,9 @@ def _difference(
         seed=SEED,
     )
     assert drawn is not None
-    enough = any(one != other for one, other in pairs) and all(len({c for g, c in zip(groups, clusters, strict=True) if g == group}) > 1 for group in set(groups))
+    enough = any(one != other for one, other in pairs) and all(
+        len({c for g, c in zip(groups, clusters, strict=True) if g == group}) > 1 for group in set(groups)
+    )
     difference = Estimate(
         drawn.value, drawn.low if enough else None, drawn.high if enough else None, len(pairs), len(set(clusters))
     )
@@ -210,10 +219,13 @@ def differences_table(comparisons: Sequence[Comparison]) -> Table:
         "differences",
         f"Difference from {first}",
         ("task", "metric", "run"),
-        ("rows", "clusters", "first", "second", "difference", "only first right", "only second right", "McNemar p", "verdict"),
+        ("rows", "clusters", "first", "second", "difference", "only first right", "only second right",
+         "McNemar p", "verdict"),
         tuple(sorted(rows, key=lambda row: (order.index(row[0]), row[1]))),
-        "Differences are second minus first in percentage points, over the same samples; their 95 % intervals come from a "
-        f"bootstrap over clusters (2,000 draws, seed {SEED}). McNemar's p takes samples as independent: where questions share "
+        "Differences are second minus first in percentage points, over the same samples; their 95 % intervals come "
+        "from a "
+        f"bootstrap over clusters (2,000 draws, seed {SEED}). McNemar's p takes samples as independent: where "
+        f"questions share "
         "a picture or an object, believe the interval.",
     )  # fmt: skip
 

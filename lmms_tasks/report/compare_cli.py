@@ -1,6 +1,6 @@
 """Whether run B is really better than run A, paired by sample; more runs are each held against the first.
 
-A difference counts where its 95 % interval, from a bootstrap over clusters (pictures, objects, questions), leaves out 0.
+A difference counts where its 95 % interval, from a bootstrap over pictures, objects or questions, leaves out 0.
 Runs over other rows, or scored by another version of the rules, are not paired.
 """
 
@@ -13,7 +13,9 @@ from pathlib import Path
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the command."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="output folders or results files of lmms-eval, two or more")
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="output folders or results files of lmms-eval, two or more"
+    )
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
     parser.add_argument("--format", choices=("md", "json", "csv", "latex"), default="md", help="default: md")
     parser.add_argument(

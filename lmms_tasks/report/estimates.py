@@ -14,8 +14,8 @@ from lmms_tasks.report.runs import Sample
 class Estimate:
     """A share between 0 and 1 (or a difference of shares), its 95 % interval, and what it rests on.
 
-    `low` and `high` are None where no interval can be given: a single cluster, or a value taken from a results file that
-    has no standard error. `clusters` counts the independent units.
+    `low` and `high` are None where no interval can be given: a single cluster, or a value from a results file that has
+    no standard error. `clusters` counts the independent units.
     """
 
     value: float

@@ -71,9 +71,11 @@ def _flexible(sample: Sample) -> str:
         return f"{read}, the answer that prior knowledge suggests" + (
             f" ({_quote(str(expected))}): biased." if expected is not None else ": biased."
         )
-    return f"{read}, which is neither the reference {_quote(sample.reference)} nor an expected bias: wrong." if (
-        sample.slices.get("bias") is not None
-    ) else f"{read}, which is not the reference {_quote(sample.reference)}: wrong."
+    return (
+        f"{read}, which is neither the reference {_quote(sample.reference)} nor an expected bias: wrong."
+        if (sample.slices.get("bias") is not None)
+        else f"{read}, which is not the reference {_quote(sample.reference)}: wrong."
+    )
 
 
 def _quote(text: str) -> str:

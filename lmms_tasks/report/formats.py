@@ -33,7 +33,7 @@ def plain(text: object) -> str:
 
 
 def cell(value: Any) -> str:
-    """A cell as text: shares in percent with their interval, counts with thousands separators, an en dash for no value."""
+    """A cell as text: shares in percent with their interval, counts with separators, an en dash for no value."""
     if value is None:
         return "–"
     if isinstance(value, Estimate):

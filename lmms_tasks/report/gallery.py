@@ -277,7 +277,8 @@ def _source(log: TaskLog) -> Any:
         spec = benchmark(log.benchmark)
         if cached is None or fetch.missing(cached, spec.files((log.subset,))):
             raise LookupError(
-                f"{source.describe()} is not on this machine; set LMMS_TASKS_DATA to a copy, or run lmms-tasks data fetch"
+                f"{source.describe()} is not on this machine; set LMMS_TASKS_DATA to a copy, or run lmms-tasks "
+                f"data fetch"
             )
         source = sources.Source(source.benchmark, source.kind, source.repo, source.revision, cached)
     return source
@@ -353,5 +354,3 @@ def thumbnail(image: Any) -> str:
     out = io.BytesIO()
     image.save(out, "JPEG", quality=72, optimize=True)
     return "data:image/jpeg;base64," + base64.b64encode(out.getvalue()).decode("ascii")
-
-

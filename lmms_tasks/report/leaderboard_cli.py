@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def table(loaded: list) -> Any:  # type: ignore[type-arg]
-    """The lines of all runs: benchmark, protocol, metric, value, verdict, settings that agree, differ, are not known."""
+    """The lines of all runs: benchmark, protocol, metric, value, verdict, settings that agree, differ, are unknown."""
     from lmms_tasks.report import protocols
     from lmms_tasks.report.tables import Table
 
@@ -49,7 +49,15 @@ def table(loaded: list) -> Any:  # type: ignore[type-arg]
             settings = ["; ".join(map(str, line.with_state(state))) or "–"
                         for state in (protocols.AGREES, protocols.DIFFERS, protocols.UNKNOWN)]  # fmt: skip
             rows.append(
-                (line.protocol.benchmark, line.protocol.title, line.metric, one.label, line.value, line.verdict, *settings)
+                (
+                    line.protocol.benchmark,
+                    line.protocol.title,
+                    line.metric,
+                    one.label,
+                    line.value,
+                    line.verdict,
+                    *settings,
+                )
             )
     return Table(
         "leaderboard",
@@ -57,6 +65,7 @@ def table(loaded: list) -> Any:  # type: ignore[type-arg]
         ("benchmark", "protocol", "metric", "run"),
         ("value", "verdict", "settings that agree", "settings that differ", "not known"),
         tuple(rows),
-        "Values are in percent with 95 % intervals. Only a line that says “reproduces the protocol” may stand beside the "
+        "Values are in percent with 95 % intervals. Only a line that says “reproduces the protocol” may stand "
+        "beside the "
         "publisher's own numbers as a reproduction.",
     )

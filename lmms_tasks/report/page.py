@@ -129,7 +129,7 @@ def _charts(table: Table, loaded: Sequence[Run]) -> list[tuple[str, Any]]:
             drawn = [("", charts.dots(joined, labels, label="part"))]
         elif "acc_flexible" in table.columns:
             drawn = [("", charts.dots(table, labels, label=table.labels[0]))]
-    except charts.ChartsMissing:
+    except charts.ChartsMissingError:
         return []
     return [(caption if len(loaded) > 1 else "", _trusted(svg)) for caption, svg in drawn]
 
@@ -158,7 +158,10 @@ def _shaded(found: tuple[list[str], list[str], list[list[int]]]) -> dict[str, An
     return {
         "chosen": chosen,
         "rows": [
-            (letter, [(count, round(100 * count / most), letter == other) for count, other in zip(row, chosen)])
+            (
+                letter,
+                [(count, round(100 * count / most), letter == other) for count, other in zip(row, chosen, strict=True)],
+            )
             for letter, row in zip(right, counts, strict=True)
         ],
     }
@@ -218,7 +221,13 @@ def _provenance(run: Run) -> dict[str, Any]:
         "model back end": config.get("model_backend"),
         "lmms-eval": _version(run),
         "lmms-tasks": ", ".join(
-            sorted({str(log.metadata["pack"]).removeprefix("lmms-tasks ") for log in run.tasks.values() if log.metadata.get("pack")})
+            sorted(
+                {
+                    str(log.metadata["pack"]).removeprefix("lmms-tasks ")
+                    for log in run.tasks.values()
+                    if log.metadata.get("pack")
+                }
+            )
         ),
         "date": _date(run.files.date),
         "duration": _duration(run.results.get("total_evaluation_time_seconds")),
@@ -277,5 +286,7 @@ def _duration(value: Any) -> str | None:
 
 def _seeds(config: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"{key.removesuffix('_seed')} {config[key]}" for key in ("random_seed", "numpy_seed", "torch_seed") if key in config
+        f"{key.removesuffix('_seed')} {config[key]}"
+        for key in ("random_seed", "numpy_seed", "torch_seed")
+        if key in config
     )

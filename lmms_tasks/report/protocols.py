@@ -90,7 +90,8 @@ def _topic(name: str) -> str:
 
 def _authors(subset: str, tasks: tuple[str, ...]) -> Protocol:
     return Protocol(
-        f"medxpertqa-authors-{subset.lower()}", "MedXpertQA", f"authors' two turns, {subset}", _MEDXPERTQA_SOURCE, tasks,
+        f"medxpertqa-authors-{subset.lower()}", "MedXpertQA", f"authors' two turns, {subset}",
+        _MEDXPERTQA_SOURCE, tasks,
         {f"{subset}/{cell}": measure for cell, measure in _CELLS.items()},
         {"temperature": 0, "max_new_tokens": 2048, "do_sample": False},
     )  # fmt: skip
@@ -131,7 +132,8 @@ PROTOCOLS: Sequence[Protocol] = (
         ("medxpertqa_mm",), {"acc": "acc"},
     ),
     Protocol(
-        "slake-evalscope", "SLAKE", "EvalScope, both languages", "https://github.com/modelscope/evalscope", SLAKE_LEAVES,
+        "slake-evalscope", "SLAKE", "EvalScope, both languages",
+        "https://github.com/modelscope/evalscope", SLAKE_LEAVES,
         {"acc": "acc"},
     ),
     Protocol(
@@ -234,7 +236,7 @@ def _conversation(run: Run, log: TaskLog) -> list[Check]:
 
 
 def lines(run: Run) -> list[Line]:
-    """A line for each metric of each protocol of which the run has at least one task, values None where one is missing."""
+    """A line for each metric of each protocol of which the run has a task; without all tasks the value is None."""
     found = []
     for protocol in PROTOCOLS:
         if not any(run.samples([task]) for task in protocol.tasks):

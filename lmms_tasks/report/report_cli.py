@@ -16,7 +16,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the command."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="output folder or results file of lmms-eval")
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: report.html, or standard output)")
-    parser.add_argument("--format", choices=("html", "md", "json", "csv", "latex"), default="html", help="default: html")
+    parser.add_argument(
+        "--format", choices=("html", "md", "json", "csv", "latex"), default="html", help="default: html"
+    )
     parser.add_argument(
         "--samples", type=int, default=240, metavar="N", help="most samples in the gallery of the page (default: 240)"
     )
@@ -78,7 +80,7 @@ def notes(loaded: list) -> list[str]:  # type: ignore[type-arg]
 
 
 def write(text: str, output: Path | None, command: str) -> int:
-    """0 where the text was written to the file, or to standard output without one; 1 with a message where it was not."""
+    """0 where the text was written, to the file or else to standard output; 1 with a message where it was not."""
     if output is None:
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         if not text.endswith("\n"):

@@ -36,7 +36,7 @@ class Files:
 class Sample:
     """One judged reply, without its text: `offset` is where its line starts in the log.
 
-    `biased` is the official bias score, None where the row has no expected bias; `scores` holds the scores of all metrics.
+    `scores` holds the scores of all metrics that the task wrote, `slices` the columns to break them down by.
     """
 
     doc_id: int
@@ -203,8 +203,7 @@ def read(files: Files) -> Run:
     """The run, with a sentence in `problems` for each thing that could not be read."""
     problems: list[str] = []
     results = _results(files, problems)
-    configs = results.get("configs") if isinstance(results.get("configs"), dict) else {}
-    counts = results.get("n-samples") if isinstance(results.get("n-samples"), dict) else {}
+    configs, counts = _table(results, "configs"), _table(results, "n-samples")
     tasks: dict[str, TaskLog] = {}
     for name in _task_order(configs, files.samples):
         config = configs.get(name)
@@ -250,6 +249,11 @@ def _results(files: Files, problems: list[str]) -> dict[str, Any]:
     return loaded
 
 
+def _table(results: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = results.get(key)
+    return found if isinstance(found, dict) else {}
+
+
 def _task_order(configs: Mapping[str, Any], samples: Mapping[str, Path]) -> list[str]:
     return list(dict.fromkeys([*configs, *samples]))
 
@@ -260,7 +264,7 @@ def _count(counts: Any, key: str) -> int | None:
 
 
 def _label(results: Mapping[str, Any], files: Files) -> str:
-    config = results.get("config") if isinstance(results.get("config"), dict) else {}
+    config = _table(results, "config")
     name = results.get("model_name") or files.folder.name
     if config.get("model") == "replay":
         # The model's name is that of the file of replies.
@@ -291,17 +295,20 @@ def _read_log(log: TaskLog, problems: list[str]) -> None:
     if broken:
         some = ", ".join(map(str, broken[:5])) + (", …" if len(broken) > 5 else "")
         problems.append(
-            f"{log.name}: {len(broken)} of the lines in {log.path.name} cannot be read (line {some}); the file was cut off, "
+            f"{log.name}: {len(broken)} of the lines in {log.path.name} cannot be read (line {some}); the file was "
+            f"cut off, "
             "edited, or written by another task. The other lines are shown."
         )
     if repeated:
         problems.append(
-            f"{log.name}: {repeated} lines in {log.path.name} repeat a document; the first of each counts. Two runs seem "
+            f"{log.name}: {repeated} lines in {log.path.name} repeat a document; the first of each counts. Two "
+            f"runs seem "
             "to have written to one file."
         )
     if log.effective is not None and len(log.samples) < log.effective:
         problems.append(
-            f"{log.name}: the run judged {log.effective} rows, but its log has {len(log.samples)}. Values computed from "
+            f"{log.name}: the run judged {log.effective} rows, but its log has {len(log.samples)}. Values computed "
+            f"from "
             "the log differ from the reported ones."
         )
     log.samples.sort(key=lambda sample: sample.doc_id)
@@ -372,7 +379,8 @@ def _check_against_results(run: Run) -> None:
         counted = sum(sample.acc for sample in log.samples) / len(log.samples)
         if abs(counted - reported) > 1e-6 and not (isinstance(repeats, int) and repeats > 1):
             run.problems.append(
-                f"{name}: the results file says acc {reported:.4f}, its sample log gives {counted:.4f}. They are not of "
+                f"{name}: the results file says acc {reported:.4f}, its sample log gives {counted:.4f}. They are "
+                f"not of "
                 "one run, or one of them was edited; the page shows the log's."
             )
 

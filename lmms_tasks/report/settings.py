@@ -29,7 +29,8 @@ OFFICIAL: Mapping[str, Mapping[str, Any]] = {
 PLAIN_TASKS = frozenset(
     [
         "slake_en_open", "slake_en_closed", "slake_zh_open", "slake_zh_closed", "medxpertqa_text", "medxpertqa_mm",
-        "vlms_are_biased_main", "vlms_are_biased_identification", "vlms_are_biased_withtitle", "vlms_are_biased_original",
+        "vlms_are_biased_main", "vlms_are_biased_identification", "vlms_are_biased_withtitle",
+        "vlms_are_biased_original",
         "vlms_are_biased_remove_background_q1q2", "vlms_are_biased_remove_background_q3",
     ]
 )  # fmt: skip

@@ -82,8 +82,10 @@ def headline(runs: Sequence[Run]) -> Table:
         ("task", "run"),
         ("rows", "clusters", "acc", "acc_flexible", "format_ok", "unreadable"),
         tuple(rows),
-        "acc follows the official rule to the letter; acc_flexible is what a careful grader would mark right; format_ok is "
-        "the share of replies in the form that the prompt asks for. A wide gap between the two accuracies is a problem of "
+        "acc follows the official rule to the letter; acc_flexible is what a careful grader would mark right; "
+        "format_ok is "
+        "the share of replies in the form that the prompt asks for. A wide gap between the two accuracies is a "
+        "problem of "
         "form, not of knowledge.",
         depths=tuple(depths),
     )
@@ -213,7 +215,7 @@ def vlms_are_biased(runs: Sequence[Run]) -> list[Table]:
         _variants(runs),
         by(runs, [MAIN], lambda s: s.slices.get("pixel"), name="vlms_are_biased_resolution", title="Resolution",
            label="pixels", section=section, with_bias=True,
-           note="The same objects at three sizes: an accuracy that does not rise says that the picture is not looked at."),
+           note="The same objects at three sizes: an accuracy that does not rise says that nobody looked."),
         by(runs, [MAIN], lambda s: s.slices.get("sub_topic"), name="vlms_are_biased_sub_topics", title="Sub-topics",
            label="sub-topic", section=section, with_bias=True),
     ]  # fmt: skip
@@ -243,7 +245,8 @@ def _summary(runs: Sequence[Run]) -> Table:
         ("run",),
         ("rows", "task_mean", "acc", "task_mean_flexible", "task_mean_bias", "bias_ratio", "bias_ratio_flexible"),
         tuple(rows),
-        "task_mean, the paper's headline, is the unweighted mean of the seven topics; acc weighs every row alike, so that "
+        "task_mean, the paper's headline, is the unweighted mean of the seven topics; acc weighs every row alike, "
+        "so that "
         "Optical Illusion is 28 % of it. Intervals of task means come from a bootstrap over the objects of each topic.",
         "vlms_are_biased",
     )
@@ -284,7 +287,8 @@ def _variants(runs: Sequence[Run]) -> Table:
         ("variant", "run"),
         ("rows", "task_mean", "acc", "acc_flexible", "bias_ratio", "unreadable"),
         tuple(rows),
-        "The original pictures are the control: a model that counts right there and wrong on main knows the subject and does "
+        "The original pictures are the control: a model that counts right there and wrong on main knows the "
+        "subject and does "
         "not look.",
         "vlms_are_biased",
     )
@@ -323,7 +327,8 @@ def _slake_types(runs: Sequence[Run]) -> Table:
             samples = run.samples(tasks)
             if samples and len([task for task in tasks if run.samples([task])]) == len(tasks):
                 rows.append(
-                    (language, kind, run.label, len(samples), *_measures(samples, ("acc", "acc_flexible", "unreadable")),
+                    (language, kind, run.label, len(samples),
+                     *_measures(samples, ("acc", "acc_flexible", "unreadable")),
                      estimates.share(samples, estimates.metric("token_f1")),
                      estimates.share(samples, estimates.metric("token_recall")))
                 )  # fmt: skip
@@ -333,7 +338,8 @@ def _slake_types(runs: Sequence[Run]) -> Table:
         ("language", "answers", "run"),
         ("rows", "acc", "acc_flexible", "unreadable", "token_f1", "token_recall"),
         tuple(rows),
-        "token_f1 and token_recall give credit for parts of an answer; they compare only with publications that use them.",
+        "token_f1 and token_recall give credit for parts of an answer; they compare only with publications that "
+        "use them.",
         "slake",
     )
 
@@ -382,7 +388,8 @@ def letters(runs: Sequence[Run], task: str) -> Table:
         ("letter", "run"),
         ("right", "chosen", "both"),
         tuple(sorted(rows, key=lambda row: (row[0] == "none read", row[0]))),
-        "How often a letter is the right answer, is chosen, and is both. A letter chosen far more often than it is right "
+        "How often a letter is the right answer, is chosen, and is both. A letter chosen far more often than it is "
+        "right "
         "is a position bias.",
         "medxpertqa",
     )

@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from lmms_data import rows, schema, sources
 from lmms_data.archive import ImageArchive
 from lmms_data.errors import DataError
 from lmms_tasks import __version__
+from lmms_tasks.pictures import Picture
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -88,12 +90,17 @@ class Subset:
         """The named images of the benchmark's archive in RGB, in order; each is the receiver's own."""
         with stopping_the_run():
             archive = _archive(self.spec, os.environ.get(sources.DATA, ""))
-            return [archive.image(name).convert("RGB") for name in names]
+            shared = self.spec.cache_bytes > 0
+            return [
+                Picture(archive.image(name, "RGB"), partial(archive.read, name), (str(archive.path), name) if shared else None)
+                for name in names
+            ]
 
     def embedded_image(self, image: Mapping[str, Any], row: object) -> Image.Image:
         """The image that a row holds, in RGB."""
         with stopping_the_run():
-            return lmms_data.images.decode(image["bytes"], f"{self.benchmark}, row {row}").convert("RGB")
+            data = image["bytes"]
+            return Picture(lmms_data.images.decode(data, f"{self.benchmark}, row {row}", mode="RGB"), lambda: data)
 
     def image_sizes(self, names: Sequence[str]) -> list[tuple[int, int]]:
         """Width and height of the named images, in order, read from their headers."""

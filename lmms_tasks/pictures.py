@@ -1,0 +1,206 @@
+"""Pictures as models get them: their own to change, and quick to send to a server.
+
+lmms-eval's clients of servers save each picture as PNG for every request, which takes PIL longer than everything else
+together. A picture whose pixels nobody has changed is saved here from bytes made once.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from PIL import Image
+
+KEPT_BYTES = 112 << 20
+"""So many bytes of PNG files are kept: as PNG, all of SLAKE's test images need less."""
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_RGB = bytes([8, 2, 0, 0])
+"""Depth, colour type and methods of a PNG that holds eight-bit RGB, in its IHDR."""
+
+
+class Picture(Image.Image):
+    """An image in RGB that shares its pixels with its copies until one of them is changed.
+
+    To the receiver it is an ordinary image. PIL copies the pixels of a read-only image before it changes them in place;
+    where it would refuse or forget to, the methods here do it. Whether the pixels are still those of the source can so
+    be told by identity.
+
+    Args:
+        image: a decoded image in RGB; its pixels must not be changed any more.
+        source: gives the bytes of the file from which it was decoded.
+        key: what names the picture among all of this process, None for one that is not asked for again.
+    """
+
+    _decoded: object = None
+    _source: Callable[[], bytes]
+    _key: Hashable = None
+
+    def __init__(self, image: Image.Image, source: Callable[[], bytes], key: Hashable = None) -> None:
+        super().__init__()
+        self._decoded = self.im = image.im
+        self._mode = image.mode
+        self._size = image.size
+        self.info = image.info.copy()
+        self.readonly = 1
+        self._source = source
+        self._key = key
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the pixels are the source's."""
+        return self._decoded is not None and self.im is self._decoded
+
+    def copy(self) -> Image.Image:
+        """A picture of its own with the same pixels; they are copied when one of the two is changed."""
+        return Picture(self, self._source, self._key) if self.unchanged else super().copy()
+
+    __copy__ = copy
+
+    def load(self) -> Any:
+        """Access to single pixels."""
+        access = super().load()
+        return _Pixels(self) if self.unchanged and self.readonly else access
+
+    def frombytes(self, *args: Any, **kwargs: Any) -> None:
+        """New pixels in place of the present ones."""
+        if self.readonly:
+            self._copy()
+        super().frombytes(*args, **kwargs)
+
+    def save(self, fp: Any, format: str | None = None, **params: Any) -> None:
+        """Writes the image; as PNG, without other parameters and unchanged, from bytes that are made once."""
+        plain = not params and not getattr(self, "encoderinfo", None)
+        if plain and str(format).upper() == "PNG" and self.unchanged and hasattr(fp, "write"):
+            fp.write(_kept.get(self._key, self._png))
+        else:
+            super().save(fp, format, **params)
+
+    def _png(self) -> bytes:
+        return pixels_of_png(self._source()) or encoded(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Image.Image):
+            return NotImplemented
+        mine = self.mode, self.size, self.info
+        return mine == (other.mode, other.size, other.info) and self.tobytes() == other.tobytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Pixels:
+    """PIL's access to single pixels, which refuses to write into a read-only image, with a copy before the first."""
+
+    def __init__(self, picture: Picture) -> None:
+        self._picture = picture
+        self._access = Image.Image.load(picture)
+
+    def __getitem__(self, position: Any) -> Any:
+        if not self._picture.unchanged:
+            self._access = Image.Image.load(self._picture)
+        return self._access[position]  # type: ignore[index]
+
+    def __setitem__(self, position: Any, value: Any) -> None:
+        if self._picture.readonly:
+            self._picture._copy()
+        self._access = Image.Image.load(self._picture)
+        self._access[position] = value  # type: ignore[index]
+
+
+class _Kept:
+    """The bytes made last, by key."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._files: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._size = 0
+
+    def get(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        if key is None:
+            return make()
+        with self._lock:
+            found = self._files.get(key)
+            if found is not None:
+                self._files.move_to_end(key)
+                return found
+        made = make()
+        with self._lock:
+            if key not in self._files:
+                self._files[key] = made
+                self._size += len(made)
+                while self._size > KEPT_BYTES:
+                    self._size -= len(self._files.popitem(last=False)[1])
+        return made
+
+    def release(self) -> None:
+        """In a forked child: another thread may have held the lock."""
+        self._lock = threading.Lock()
+
+
+_kept = _Kept()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kept.release)
+
+
+def pixels_of_png(data: bytes) -> bytes | None:
+    """The PNG file without what is not pixels; None where it is none, or decodes to something else than eight-bit RGB.
+
+    Dropped are all parts that PIL would not write either: texts, EXIF with its orientation, gamma. A file with
+    transparency, of several frames, or with a colour profile is not taken.
+    """
+    if not data.startswith(_SIGNATURE) or data[24:28] != _RGB:
+        return None
+    parts = [_SIGNATURE]
+    position = len(_SIGNATURE)
+    while position + 12 <= len(data):
+        (length,) = struct.unpack_from(">I", data, position)
+        kind = data[position + 4 : position + 8]
+        end = position + 12 + length
+        if end > len(data) or kind in (b"tRNS", b"acTL", b"iCCP"):
+            return None
+        if kind in (b"IHDR", b"IDAT", b"IEND"):
+            parts.append(data[position:end])
+        elif not kind[0] & 0x20 and kind != b"PLTE":
+            return None
+        if kind == b"IEND":
+            return b"".join(parts)
+        position = end
+    return None
+
+
+def encoded(image: Image.Image) -> bytes:
+    """An RGB image as a PNG file, with the colour profile that PIL would write.
+
+    PIL tries five filters for each row and holds Python's lock meanwhile. Here one filter serves for the whole image.
+    """
+    import numpy as np
+
+    if image.info.get("icc_profile") or image.info.get("transparency") is not None:
+        return _by_pil(image)
+    pixels = np.asarray(image)
+    height, width = pixels.shape[:2]
+    rows = np.empty((height, 1 + 3 * width), np.uint8)
+    rows[:, 0] = 2  # each byte is the difference to the one above
+    flat = pixels.reshape(height, 3 * width)
+    rows[0, 1:] = flat[0]
+    np.subtract(flat[1:], flat[:-1], out=rows[1:, 1:])
+    packed = zlib.compress(rows, 1)
+    header = struct.pack(">II", width, height) + _RGB + b"\0"
+    return _SIGNATURE + _part(b"IHDR", header) + _part(b"IDAT", packed) + _part(b"IEND", b"")
+
+
+def _part(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(content, zlib.crc32(kind)))
+
+
+def _by_pil(image: Image.Image) -> bytes:
+    from io import BytesIO
+
+    out = BytesIO()
+    Image.Image.save(image, out, "PNG", compress_level=1)
+    return out.getvalue()

@@ -1,0 +1,266 @@
+"""Pictures: the pixels are the source's, each receiver's are its own, and the PNG of unchanged ones is made once."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import threading
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageChops, ImageDraw, ImageOps, PngImagePlugin
+
+from lmms_tasks import pictures
+from lmms_tasks.pictures import Picture
+
+
+def drawn(size: tuple[int, int] = (37, 23), mode: str = "RGB") -> Image.Image:
+    """A picture in which no two rows are alike."""
+    values = np.random.default_rng(1).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    return Image.fromarray(values).convert(mode)
+
+
+def file(image: Image.Image, format: str = "PNG", **options: Any) -> bytes:
+    out = io.BytesIO()
+    image.save(out, format, **options)
+    return out.getvalue()
+
+
+def handed(data: bytes | None = None, key: object = None) -> Picture:
+    """A picture as a task hands it to a model."""
+    data = file(drawn()) if data is None else data
+    return Picture(Image.open(io.BytesIO(data)).convert("RGB"), lambda: data, key)  # type: ignore[arg-type]
+
+
+def put_alpha(image: Image.Image) -> None:
+    image.putalpha(7)
+
+
+def put_pixel_access(image: Image.Image) -> None:
+    image.load()[3, 4] = (1, 2, 3)  # type: ignore[index]
+
+
+def draw(image: Image.Image) -> None:
+    ImageDraw.Draw(image).rectangle((0, 0, 9, 9), fill=(250, 0, 0))
+
+
+def flood(image: Image.Image) -> None:
+    ImageDraw.floodfill(image, (0, 0), (1, 2, 3))
+
+
+CHANGES: dict[str, Callable[[Image.Image], object]] = {
+    "paste": lambda image: image.paste((9, 9, 9), (0, 0, 5, 5)),
+    "paste with a mask": lambda image: image.paste((9, 9, 9), None, Image.new("L", image.size, 99)),
+    "alpha_composite": lambda image: (
+        image.putalpha(255),
+        image.alpha_composite(Image.new("RGBA", (5, 5), (1, 2, 3, 200))),
+    ),
+    "putpixel": lambda image: image.putpixel((3, 4), (1, 2, 3)),
+    "putdata": lambda image: image.putdata([(1, 2, 3)] * 40),
+    "putalpha": put_alpha,
+    "pixel access": put_pixel_access,
+    "drawing": draw,
+    "flood fill": flood,
+    "frombytes": lambda image: image.frombytes(bytes(3 * image.width * image.height)),
+    "thumbnail": lambda image: image.thumbnail((8, 8)),
+    "a new transposed self": lambda image: (
+        image.getexif().__setitem__(274, 3),
+        ImageOps.exif_transpose(image, in_place=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_a_receiver_does_to_its_picture_reaches_no_other(change: Callable[[Image.Image], object]) -> None:
+    first, plain = handed(), drawn()
+    others = [first.copy(), copy.copy(first), first.convert("RGB"), Picture(first, lambda: b"")]
+    change(first)
+    change(plain)
+    assert first.mode == plain.mode
+    assert first.tobytes() == plain.tobytes() != drawn().tobytes()
+    assert all(other.tobytes() == drawn().tobytes() for other in others)
+    change(others[0])
+    assert others[0].tobytes() == plain.tobytes()
+    assert others[1].tobytes() == drawn().tobytes()
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_changed_picture_is_saved_as_changed(change: Callable[[Image.Image], object]) -> None:
+    picture = handed(key="changed")
+    assert Image.open(io.BytesIO(file(picture))).tobytes() == drawn().tobytes()
+    change(picture)
+    assert Image.open(io.BytesIO(file(picture))).tobytes() == picture.tobytes() != drawn().tobytes()
+
+
+def test_access_to_pixels_reads_what_was_written_by_any_way() -> None:
+    picture = handed()
+    pixels = picture.load()
+    assert pixels[3, 4] == drawn().getpixel((3, 4))
+    picture.putpixel((3, 4), (1, 2, 3))
+    assert pixels[3, 4] == (1, 2, 3)
+    pixels[3, 4] = (4, 5, 6)
+    assert picture.getpixel((3, 4)) == (4, 5, 6)
+
+
+def test_a_picture_is_an_ordinary_image_to_its_receiver() -> None:
+    picture = handed()
+    assert isinstance(picture, Image.Image)
+    assert picture.mode == "RGB"
+    assert picture == drawn()
+    assert drawn() == picture
+    assert picture != handed(file(Image.new("RGB", (37, 23))))
+    assert (np.asarray(picture) == np.asarray(drawn())).all()
+    assert np.array(picture).flags.writeable
+    assert Image.fromarray(np.asarray(picture)).tobytes() == drawn().tobytes()
+    for read in (
+        lambda image: image.resize((9, 9)),
+        lambda image: image.resize(image.size),
+        lambda image: image.crop((1, 1, 9, 9)),
+        lambda image: image.rotate(0),
+        lambda image: image.convert("L"),
+        lambda image: ImageOps.pad(image, (50, 50)),
+        lambda image: ImageOps.expand(image, 3),
+        lambda image: Image.blend(image, Image.new("RGB", image.size), 0.5),
+        lambda image: ImageChops.invert(image),
+        lambda image: Image.merge("RGB", image.split()[::-1]),
+    ):
+        assert read(picture).tobytes() == read(drawn()).tobytes()
+    assert picture.unchanged
+
+
+@pytest.mark.parametrize("again", [lambda p: pickle.loads(pickle.dumps(p)), copy.deepcopy], ids=["pickle", "deepcopy"])
+def test_a_pickled_picture_is_whole_and_its_own(again: Callable[[Picture], Image.Image]) -> None:
+    picture = handed(key="pickled")
+    other = again(picture)
+    assert other.tobytes() == drawn().tobytes()
+    other.load()[0, 0] = (1, 2, 3)  # type: ignore[index]
+    other.putpixel((1, 1), (1, 2, 3))
+    assert Image.open(io.BytesIO(file(other))).tobytes() == other.tobytes()
+    assert picture.tobytes() == drawn().tobytes()
+
+
+def test_tensors_of_torchvision_are_the_pixels() -> None:
+    functional = pytest.importorskip("torchvision.transforms.v2.functional")
+    assert (functional.pil_to_tensor(handed()) == functional.pil_to_tensor(drawn())).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 40), st.integers(1, 40), st.randoms(use_true_random=False))
+def test_no_pixel_changes_in_the_png(width: int, height: int, random: Any) -> None:
+    image = Image.frombytes("RGB", (width, height), random.randbytes(3 * width * height))
+    written = Image.open(io.BytesIO(pictures.encoded(image)))
+    assert (written.mode, written.size) == ("RGB", image.size)
+    assert written.tobytes() == image.tobytes()
+
+
+def png_info() -> PngImagePlugin.PngInfo:
+    info = PngImagePlugin.PngInfo()
+    info.add_text("Title", "the answer is 4")
+    info.add(b"gAMA", (45455).to_bytes(4, "big"))
+    return info
+
+
+def oriented() -> Image.Exif:
+    exif = Image.Exif()
+    exif[274] = 6
+    return exif
+
+
+SOURCES = {
+    "RGB": file(drawn()),
+    "RGB with text, gamma and orientation": file(drawn(), pnginfo=png_info(), exif=oriented()),
+    "RGB with a transparent colour": file(drawn(), transparency=drawn().getpixel((0, 0))),
+    "RGBA": file(drawn(mode="RGBA")),
+    "grey": file(drawn(mode="L")),
+    "palette": file(drawn().quantize(16)),
+    "black and white": file(drawn(mode="1")),
+    "JPEG": file(drawn(), "JPEG"),
+    "JPEG with a profile": file(drawn(), "JPEG", icc_profile=b"made up"),
+    "PNG with a profile": file(drawn(), icc_profile=b"made up"),
+    "WebP": file(drawn(), "WEBP", lossless=True),
+    "several frames": file(drawn(), save_all=True, append_images=[Image.new("RGB", (37, 23))]),
+}
+
+
+@pytest.mark.parametrize("data", SOURCES.values(), ids=SOURCES)
+def test_the_png_shows_what_pil_would_show(data: bytes) -> None:
+    converted = Image.open(io.BytesIO(data)).convert("RGB")
+    by_pil = Image.open(io.BytesIO(file(converted)))
+    written = Image.open(io.BytesIO(file(handed(data))))
+    assert written.mode == by_pil.mode == "RGB"
+    assert written.convert("RGB").tobytes() == by_pil.convert("RGB").tobytes()
+    written.load()
+    by_pil.load()
+    assert written.info == by_pil.info
+    assert ImageOps.exif_transpose(written).size == converted.size
+
+
+def test_a_png_of_rgb_is_sent_as_it_came_without_its_texts() -> None:
+    data = SOURCES["RGB with text, gamma and orientation"]
+    assert pictures.pixels_of_png(data) == pictures.pixels_of_png(file(drawn()))
+    assert b"answer" in data
+    assert b"answer" not in file(handed(data))
+    assert pictures.pixels_of_png(data[:-20]) is None
+
+
+def test_a_png_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    encode = pictures.encoded
+    monkeypatch.setattr(pictures, "encoded", lambda image: made.append(1) or encode(image))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(pictures, "_kept", pictures._Kept())
+    data = SOURCES["JPEG"]
+    files = {file(handed(data, key="one").copy()) for _ in range(5)}
+    assert len(files) == len(made) == 1
+    file(handed(data))
+    file(handed(data))
+    assert len(made) == 3
+
+
+def test_no_more_png_files_are_kept_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = pictures._Kept()
+    monkeypatch.setattr(pictures, "KEPT_BYTES", 1000)
+    for number in range(10):
+        kept.get(number, lambda: bytes(300))
+    assert len(kept._files) == 3
+    assert kept._size == 900
+    kept.get("huge", lambda: bytes(5000))
+    assert kept._size == 0
+    assert kept.get("huge", lambda: b"small") == b"small"
+
+
+def test_other_formats_and_settings_are_pils_own() -> None:
+    picture = handed(SOURCES["JPEG"])
+    assert file(picture, "JPEG", quality=85) == file(picture.convert("RGB").resize(picture.size), "JPEG", quality=85)
+    assert len(file(picture, compress_level=0)) > picture.width * picture.height * 3
+    assert Image.open(io.BytesIO(file(picture, "BMP"))).tobytes() == picture.tobytes()
+
+
+def test_a_picture_saved_to_a_path_is_whole(tmp_path: Any) -> None:
+    handed().save(tmp_path / "picture.png")
+    assert Image.open(tmp_path / "picture.png").tobytes() == drawn().tobytes()
+
+
+def test_threads_that_change_their_copies_do_not_meet() -> None:
+    first = handed(file(drawn((300, 300))), key="threads")
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            mine = first.copy()
+            mine.paste((number, number, number), (0, 0, 300, 300))
+            if set(mine.tobytes()) != {number}:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert zlib.crc32(first.tobytes()) == zlib.crc32(drawn((300, 300)).tobytes())

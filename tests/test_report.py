@@ -481,3 +481,16 @@ def test_the_command_writes_the_page_and_says_where(
     assert "does not exist" in capfd.readouterr().err
     assert cli.main(["report", str(place), "--format", "csv"]) == 0
     assert capfd.readouterr().out.startswith("table,task,run,")
+
+
+def test_published_numbers_stand_beside_the_value_computed_from_the_logs(
+    shown: dict[str, list[list[str]]], place: Path
+) -> None:
+    entries = report_runs.logged(place)["vlms_are_biased_main"]
+    rows = {row[0]: row for name, table in shown.items() if name.startswith("published_") for row in table[1:]}
+    animals = [entry for entry in entries if entry["acc"]["slices"]["topic"] == "Animals"]
+    row = rows["Animal, accuracy: share of counting answers on main that are correct"]
+    assert row[1] == naive_share(animals, "acc")
+    assert "GPT-4.1 9.52" in row[2]
+    (micro,) = (row for name, row in rows.items() if name.startswith("main, overall_acc"))
+    assert micro[1:] == [naive_share(entries, "acc"), "o4-mini-2025-04-16 19.97"]

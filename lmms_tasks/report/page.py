@@ -28,6 +28,7 @@ def report(loaded: Sequence[Run], *, samples: int = 240) -> str:
     """The page about the runs, with at most `samples` samples in its gallery."""
     shown = tables.all_tables(loaded)
     cards = gallery.build(loaded, max(0, samples))
+    comparisons = published.beside(loaded)
     return _render(
         "report.html.j2",
         runs=loaded,
@@ -38,7 +39,8 @@ def report(loaded: Sequence[Run], *, samples: int = 240) -> str:
         sections=_sections(loaded, shown[1:]),
         gallery=cards,
         outcome_titles=OUTCOME_TITLES,
-        comparisons=published.beside(loaded),
+        comparisons=comparisons,
+        measured=published.by_protocol(comparisons.beside),
         provenance=[_provenance(run) for run in loaded],
         problems=[(run.label, problem) for run in loaded for problem in run.problems],
     )

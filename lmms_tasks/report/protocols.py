@@ -99,7 +99,7 @@ def _authors(subset: str, tasks: tuple[str, ...]) -> Protocol:
 
 PROTOCOLS: Sequence[Protocol] = (
     Protocol(
-        "vlmbias-paper", "VLMBias", "the paper's (Table 2)", "arXiv 2505.23941, https://vlmsarebiased.github.io", _MAIN,
+        "vlmbias-paper", "VLMBias", "the paper's", "arXiv 2505.23941, https://vlmsarebiased.github.io", _MAIN,
         {"task mean accuracy": "task_mean", "bias-aligned share (mean of topics)": "task_mean_bias",
          **{f"{theirs} accuracy": f"topic_{_topic(ours)}" for ours, theirs in _TOPIC_NAMES.items()}},
         {"temperature": 1.0, "do_sample": True},

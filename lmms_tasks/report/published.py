@@ -45,6 +45,7 @@ class Beside:
     source: str
     ours: tuple[Estimate | None, ...]
     differing: str
+    protocol: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,10 @@ def beside(runs: Sequence[Run]) -> Comparisons:
         if not reason:
             values, differing = ours(number.protocol, number.measure)
             if any(value is not None for value in values):
+                title = protocols.BY_KEY[number.protocol].title
                 found.append(
                     Beside(
-                        number.benchmark, metric, number.model, number.value, number.source, values, differing
+                        number.benchmark, metric, number.model, number.value, number.source, values, differing, title
                     )
                 )  # fmt: skip
                 continue
@@ -140,4 +142,29 @@ def notes(runs: Sequence[Run]) -> list[str]:
     return [
         f"Not comparable: {line.benchmark}, {line.metric} ({line.count} published): {line.reason}."
         for line in beside(runs).not_comparable
+    ]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of one protocol: for each metric our values, and the published ones as (model, value)."""
+
+    benchmark: str
+    protocol: str
+    source: str
+    differing: str
+    metrics: list[tuple[str, tuple[Estimate | None, ...], list[tuple[str, str]]]]
+
+
+def by_protocol(lines: Sequence[Beside]) -> list[Measured]:
+    """The lines gathered by protocol and source, and in these by metric."""
+    found: dict[tuple[str, str, str, str], dict[str, list[Beside]]] = {}
+    for line in lines:
+        key = (line.benchmark, line.protocol, line.source, line.differing)
+        found.setdefault(key, {}).setdefault(line.metric, []).append(line)
+    return [
+        Measured(
+            *key, [(name, same[0].ours, [(line.model, line.value) for line in same]) for name, same in group.items()]
+        )
+        for key, group in found.items()
     ]

@@ -208,6 +208,18 @@ def test_a_turn_that_failed_is_not_asked_on_and_counts_as_unread(evaluate: Evalu
     assert results["results"]["medxpertqa_official_text"]["unreadable,none"] == 1.0
 
 
+def test_the_response_cache_of_lmms_eval_keeps_both_turns(evaluate: Evaluate, tmp_path: Path) -> None:
+    with ChatServer(lambda request: "(C)" if len(request["messages"]) > 2 else RATIONALE) as server:
+        arguments = f"model_version=m,base_url={server.url},api_key=none"
+        for _ in range(2):
+            results = evaluate(
+                "openai", "medxpertqa_official_mm", limit=2, model_args=arguments, use_cache=str(tmp_path)
+            )
+            samples = results["samples"]["medxpertqa_official_mm"]
+            assert [sample["filtered_resps"] for sample in samples] == [[[RATIONALE, "(C)"]]] * 2
+            assert len(server.requests) == 4
+
+
 def test_a_batch_of_repeats_keeps_every_conversation_to_itself(evaluate: Evaluate) -> None:
     from tests.scripted_models import ChatBatching
 
@@ -299,9 +311,7 @@ def test_the_refusal_reaches_the_command_line_with_a_failing_exit_status(tmp_pat
     (tmp_path / "alone-1.dist-info").mkdir()
     (tmp_path / "alone-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: alone\nVersion: 1\n")
     (tmp_path / "alone-1.dist-info" / "entry_points.txt").write_text("[lmms_eval.models]\nalone = alone:register\n")
-    run = lmms_eval(
-        cwd=tmp_path, tasks=DOUBLECHECK, model="alone", model_args="response=A", PYTHONPATH=str(tmp_path)
-    )
+    run = lmms_eval(cwd=tmp_path, tasks=DOUBLECHECK, model="alone", model_args="response=A", PYTHONPATH=str(tmp_path))
     assert run.status == 1, run.output[-2000:]
     assert "lmms-tasks: the back end alone.Alone (simple) cannot hold a conversation of two turns" in run.output
     assert "Traceback" not in run.output

@@ -57,7 +57,8 @@ def _holding_conversations(original: Callable[..., Any]) -> Callable[..., Any]:
         ours = sorted(_conversations(tasks))
         if not ours:
             return original(*args, **kwargs)
-        hold = _way(lm)
+        # lmms-eval's response cache takes texts with a token count for single texts.
+        hold = _way(lm, counting=kwargs.get("response_cache") is None)
         if hold is None:
             raise SystemExit(
                 _REFUSAL.format(
@@ -92,13 +93,13 @@ def _name(lm: Any) -> str:
 Hold = Callable[[Sequence[Any]], list[Any]]
 
 
-def _way(lm: Any) -> Hold | None:
+def _way(lm: Any, counting: bool) -> Hold | None:
     """How this back end holds a conversation, or None where it cannot."""
     owner = next(kind for kind in type(lm).__mro__ if "generate_until_multi_round" in vars(kind))
     chat = {f"lmms_eval.models.chat.{name}" for name in CHAT}
     foreign = not owner.__module__.startswith("lmms_eval.")
     if not foreign and not lm.is_simple and any(kind.__module__ in chat for kind in type(lm).__mro__):
-        return functools.partial(lead, lm)
+        return functools.partial(lead, lm, counting=counting)
     own: Hold = lm.generate_until_multi_round
     try:
         answered = own([])
@@ -127,8 +128,10 @@ def _dispatching(own: Callable[[list[Any]], Any], hold: Hold, ours: frozenset[st
     return generate_until_multi_round
 
 
-def lead(lm: Any, requests: Sequence[Any]) -> list[Any]:
+def lead(lm: Any, requests: Sequence[Any], counting: bool = True) -> list[Any]:
     """The two turns of each request's conversation, held through the chat back end's `generate_until`.
+
+    Each comes as lmms-eval's GenerationResult with the tokens of both turns, or, not `counting`, as a list of texts.
 
     A document whose turn failed at the server is not asked on; the failure stands for its later turns too.
     """
@@ -153,9 +156,11 @@ def lead(lm: Any, requests: Sequence[Any]) -> list[Any]:
                 tokens[number].append(count)
     finally:
         del lm.task_dict[_DATASET]
+    whole = [(texts + texts[-1:] * turns)[:turns] for texts in said]
+    if not counting:
+        return list(whole)
     return [
-        GenerationResult(text=(texts + texts[-1:] * turns)[:turns], token_counts=_sum(counts))
-        for texts, counts in zip(said, tokens, strict=True)
+        GenerationResult(text=texts, token_counts=_sum(counts)) for texts, counts in zip(whole, tokens, strict=True)
     ]
 
 

@@ -17,7 +17,12 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(STAMP)
+# The older release that the pack supports, beside the installed one.
+OLDER = .lmms-eval-0.7.2
+$(OLDER):
+	$(BIN)/python -m pip install --quiet --no-deps --target $(OLDER) lmms-eval==0.7.2
+
+test: $(STAMP) $(OLDER)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 fix: $(STAMP)
@@ -34,10 +39,10 @@ $(ORACLE):
 	$(ORACLE) -m pip install --quiet evalscope==1.14.1
 
 parity: $(STAMP) $(ORACLE)
-	$(BIN)/python -m tests.parity --count 100000
+	$(BIN)/python tests/parity --count 100000
 
 bench: $(STAMP) $(ORACLE)
-	$(BIN)/python -m tests.bench
+	$(BIN)/python tests/bench
 
 clean:
-	rm -rf $(VENV) .venv-oracle build dist *.egg-info utils/*.egg-info
+	rm -rf $(VENV) .venv-oracle $(OLDER) .bench build dist *.egg-info utils/*.egg-info

@@ -1,0 +1,356 @@
+"""What `make bench` measures, each against its yardstick in the same run."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import standins
+import taking
+from PIL import Image
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+ALL = "slake,medxpertqa,vlms_are_biased"
+
+
+@dataclass
+class Row:
+    """A line of the table."""
+
+    what: str
+    ours: str
+    yardstick: str
+    ratio: float | None
+    target: str
+    met: bool | None
+
+    def json(self) -> dict[str, Any]:
+        """As a mapping."""
+        return asdict(self)
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """How long it takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def best(work: Callable[[], Any], times: int = 5) -> float:
+    """The quickest of several."""
+    return min(seconds(work) for _ in range(times))
+
+
+def builtin(task: str) -> Any:
+    """The hooks of lmms-eval's own task, from its own file."""
+    package = importlib.util.find_spec("lmms_eval")
+    assert package is not None
+    assert package.submodule_search_locations
+    path = Path(package.submodule_search_locations[0]) / "tasks" / task / "utils.py"
+    spec = importlib.util.spec_from_file_location(f"builtin_{task}", path)
+    if not path.exists() or spec is None or spec.loader is None:
+        return None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rgb(data: bytes) -> None:
+    """The raw limit of decoding."""
+    Image.open(io.BytesIO(data)).convert("RGB").load()
+
+
+def slake_pictures(hub: Path) -> Row:
+    """All pictures of SLAKE's requests; the built-in task is measured on every eighth, since it is as slow for each."""
+    from lmms_tasks.slake import hooks
+
+    docs = standins.slake_rows(hub)
+    ours = seconds(lambda: [hooks.doc_to_visual(doc)[0].load() for doc in docs])
+    theirs = builtin("slake")
+    if theirs is None:
+        return Row("SLAKE pictures", f"{ours:.2f} s", "this lmms-eval has no slake", None, "10 times faster", None)
+    theirs._slake_image_zip_path = lambda: str(hub / standins.SLAKE / "imgs.zip")
+    some = docs[::8]
+    them = seconds(lambda: [theirs.slake_doc_to_visual(doc)[0].load() for doc in some]) * len(docs) / len(some)
+    return Row(
+        f"SLAKE pictures, {len(docs):,} requests", f"{ours:.2f} s", f"built-in task {them:.2f} s",
+        them / ours, "at least 10 times faster", them / ours >= 10,
+    )  # fmt: skip
+
+
+def in_turns(items: list[Any], ours: Callable[[Any], Any], theirs: Callable[[Any], Any]) -> tuple[float, float]:
+    """Seconds of both on the same items, block by block, so that what slows the machine slows both."""
+    spent = [0.0, 0.0]
+    for start in range(0, len(items), 10):
+        block = items[start : start + 10]
+        order = [(0, ours), (1, theirs)]
+        for index, work in order if start % 20 else reversed(order):
+            spent[index] += seconds(lambda block=block, work=work: [work(item) for item in block])  # type: ignore[misc]
+    return spent[0], spent[1]
+
+
+def medxpertqa_pictures(hub: Path) -> Row:
+    """All pictures of MedXpertQA against one open zip, read, decode."""
+    from lmms_tasks.medxpertqa import hooks
+
+    docs = list(standins.medxpertqa_rows(hub, "MM"))
+    archive = zipfile.ZipFile(hub / standins.MEDXPERTQA / "images.zip")
+    hooks.doc_to_visual(docs[0])
+    ours, raw = in_turns(
+        docs,
+        lambda doc: [picture.load() for picture in hooks.doc_to_visual(doc)],
+        lambda doc: [rgb(archive.read(f"images/{name}")) for name in doc["images"]],
+    )
+    count = sum(len(doc["images"]) for doc in docs)
+    return Row(
+        f"MedXpertQA pictures, {count:,}", f"{ours:.2f} s", f"zip and PIL alone {raw:.2f} s", ours / raw,
+        "within 1.10", ours / raw <= 1.1,
+    )  # fmt: skip
+
+
+def vlms_pictures(hub: Path, step: int) -> Row:
+    """The pictures of VLMs Are Biased against an arrow read and a decode, and against the built-in task."""
+    import datasets
+
+    from lmms_tasks.vlms_are_biased import hooks
+
+    table = hooks.main(None)
+    plain = table.with_format("arrow")
+    indices = list(range(0, len(table), step))
+    ours, raw = in_turns(
+        indices,
+        lambda index: hooks.doc_to_visual(table[index])[0].load(),
+        lambda index: rgb(plain[index]["image"][0].as_py()["bytes"]),
+    )
+    decoding = table.cast_column("image", datasets.Image())
+    theirs = builtin("vlms_are_biased")
+    some = indices[::4]
+    built = seconds(lambda: [theirs.vlms_are_biased_doc_to_visual(decoding[index])[0].load() for index in some])
+    built *= len(indices) / len(some)
+    return Row(
+        f"VLMs Are Biased pictures, {len(indices):,} of main", f"{ours:.2f} s",
+        f"arrow and PIL alone {raw:.2f} s (built-in task {built:.2f} s)", ours / raw, "within 1.10", ours / raw <= 1.1,
+    )  # fmt: skip
+
+
+REPLIES = {
+    "slake": ["The scan shows the liver.\nANSWER: Liver", "Yes", "ANSWER: No, there is nothing", "图中显示肝脏。\nANSWER: 肝脏"],
+    "medxpertqa": ["Step by step: pain points to B.\nANSWER: B", "The answer is (C).", "**D**", "I would rather say A or B"],
+    "vlms_are_biased": ["{4}", "There are 4 legs.", "{Yes}", "I count 1, 2, 3, 4 and 5: {5}"],
+}
+
+
+def documents(hub: Path, count: int) -> dict[str, list[dict[str, Any]]]:
+    """Documents of each benchmark, without pictures as lmms-eval passes them to be scored."""
+    _, pictures = "image", {384: [b""] * 60, 768: [b""] * 60, 1152: [b""] * 60}
+    rows = {
+        "slake": standins.slake_rows(hub),
+        "medxpertqa": list(standins.medxpertqa_rows(hub, "Text")) + list(standins.medxpertqa_rows(hub, "MM")),
+        "vlms_are_biased": [standins._vlms_row("main", number, pictures) for number in range(500)],
+    }
+    return {name: [docs[number % len(docs)] for number in range(count)] for name, docs in rows.items()}
+
+
+def hooks_of(name: str) -> Any:
+    """The module of a benchmark's hooks."""
+    return importlib.import_module(f"lmms_tasks.{name}.hooks")
+
+
+def scoring(hub: Path, oracle: str | None, folder: Path, count: int) -> Iterator[Row]:
+    """`process_results` with all metrics against the reference scorer alone, a document."""
+    docs = documents(hub, count)
+    items = {
+        "slake": [[REPLIES["slake"][n % 4], doc["answer"]] for n, doc in enumerate(docs["slake"])],
+        "medxpertqa": [[REPLIES["medxpertqa"][n % 4], len(doc["options"])] for n, doc in enumerate(docs["medxpertqa"])],
+        "vlms_are_biased": [
+            [REPLIES["vlms_are_biased"][n % 4], doc["ground_truth"], doc["expected_bias"]]
+            for n, doc in enumerate(docs["vlms_are_biased"])
+        ],
+    }
+    theirs: dict[str, float] = {}
+    if oracle:
+        (folder / "replies.json").write_text(json.dumps(items), encoding="utf-8")
+        theirs = last_json(run([oracle, str(HERE / "reference.py"), "scoring", str(folder / "replies.json")]))
+    for name, rows in docs.items():
+        hook = hooks_of(name).process_results
+        pairs = [(doc, [REPLIES[name][number % 4]]) for number, doc in enumerate(rows)]
+        ours = best(lambda pairs=pairs, hook=hook: [hook(doc, replies) for doc, replies in pairs]) / count  # type: ignore[misc]
+        yardstick = f"reference {theirs[name] * 1e6:.1f} µs" if theirs else "no EvalScope here"
+        ratio = ours / theirs[name] if theirs else None
+        yield Row(
+            f"{name} process_results, all metrics", f"{ours * 1e6:.1f} µs", yardstick, ratio, "at most 5 times",
+            None if ratio is None else ratio <= 5,
+        )  # fmt: skip
+
+
+def aggregation(hub: Path) -> Row:
+    """All of a benchmark's metrics over 100,000 records."""
+    from lmms_tasks.aggregation import mean, topic_mean
+
+    hook = hooks_of("vlms_are_biased").process_results
+    records = [hook(doc, ["{4}"]) for doc in documents(hub, 1000)["vlms_are_biased"]] * 100
+
+    def all_metrics() -> None:
+        for metric in records[0]:
+            (topic_mean if metric.startswith("task_mean") else mean)([record[metric] for record in records])
+
+    ours = best(all_metrics, 3)
+    return Row(f"aggregation of 100,000 records, {len(records[0])} metrics", f"{ours:.2f} s", "", None, "under 1 s", ours < 1)
+
+
+def growth(hub: Path) -> Row:
+    """Scoring and aggregation of 1,000 and of 100,000 documents, a document."""
+    from lmms_tasks.aggregation import mean
+
+    hook = hooks_of("slake").process_results
+    docs = documents(hub, 1000)["slake"]
+
+    def work(count: int) -> None:
+        records = [hook(docs[number % 1000], ["ANSWER: Liver"])["acc_flexible"] for number in range(count)]
+        mean(records)
+
+    few, many = best(lambda: work(1000)) / 1000, seconds(lambda: work(100_000)) / 100_000
+    return Row(
+        "growth from 1,000 to 100,000 documents", f"{many * 1e6:.1f} µs a document", f"at 1,000 {few * 1e6:.1f} µs",
+        many / few, "linear (below 1.5)", many / few < 1.5,
+    )  # fmt: skip
+
+
+def imports() -> Row:
+    """Importing the hooks after lmms-eval's evaluation."""
+    code = (
+        "import time, lmms_eval.evaluator, lmms_eval.tasks; b=time.perf_counter();"
+        "import lmms_tasks.plugin, lmms_tasks.slake.hooks, lmms_tasks.medxpertqa.hooks, lmms_tasks.vlms_are_biased.hooks;"
+        "print(); print(time.perf_counter()-b)"
+    )
+    ours = min(float(run([sys.executable, "-c", code]).split()[-1]) for _ in range(3))
+    return Row("importing what the hooks need, beyond lmms-eval", f"{ours:.3f} s", "", None, "under 0.2 s", ours < 0.2)
+
+
+def raw_run(hub: Path, vlms_step: int) -> float:
+    """Seconds to read and decode each picture of all requests once, SLAKE's once each."""
+    import pyarrow.parquet as pq
+
+    began = time.perf_counter()
+    for place, names in (
+        (standins.SLAKE + "/imgs.zip", {f"imgs/{row['img_name']}" for row in standins.slake_rows(hub)}),
+        (
+            standins.MEDXPERTQA + "/images.zip",
+            [f"images/{name}" for row in standins.medxpertqa_rows(hub, "MM") for name in row["images"]],
+        ),
+    ):
+        with zipfile.ZipFile(hub / place) as archive:
+            for name in names:
+                rgb(archive.read(name))
+    spent = time.perf_counter() - began
+    began = time.perf_counter()
+    for path in sorted((hub / standins.VLMS_ARE_BIASED / "data").iterdir()):
+        for batch in pq.ParquetFile(path).iter_batches(64, columns=["image"]):
+            for cell in batch.column("image").to_pylist()[::vlms_step]:
+                rgb(cell["bytes"])
+    return spent + (time.perf_counter() - began) * vlms_step
+
+
+def whole_run(hub: Path, folder: Path) -> Iterator[Row]:
+    """All 12 tasks with a model that takes every picture."""
+    env = {"LMMS_TASKS_DATA": str(hub)}
+    start = seconds(lambda: run(["lmms-eval", "--tasks", "list"], LMMS_TASKS_PRECEDENCE="0"))
+    raw = raw_run(hub, 4)
+    words = [sys.executable, str(HERE / "taking.py"), str(folder / "taking.json"), "--model", "taking", "--tasks", ALL]
+    run([*words, "--limit", "1"], **env)  # the conversion of parquet files, which datasets does once
+    began = time.perf_counter()
+    run([*words, "--output_path", str(folder / "taking"), "--log_samples"], **env)
+    ours = time.perf_counter() - began
+    seen = json.loads((folder / "taking.json").read_text())
+    limit = start + 1.2 * raw
+    yield Row(
+        f"whole run, 12 tasks, {seen['requests']:,.0f} requests, {seen['pictures']:,.0f} pictures", f"{ours:.1f} s",
+        f"start of lmms-eval {start:.1f} s + 1.2 x {raw:.1f} s", ours / limit, "at most 1.0", ours <= limit,
+    )  # fmt: skip
+    grown = seen["memory_peak"] - seen["memory_before"]
+    yield Row(
+        "memory of that run, from its first to its last request", f"{grown:.0f} MB",
+        f"at its first request {seen['memory_before']:.0f} MB", None, "under 300 MB", grown < 300,
+    )  # fmt: skip
+
+
+def server_run(hub: Path, folder: Path, oracle: str | None) -> Row:
+    """All 12 tasks against a server that answers at once, 16 connections, ours and EvalScope's."""
+    with serving() as url:
+        began = time.perf_counter()
+        run(
+            [
+                "lmms-eval", "--model", "openai", "--model_args",
+                f"model_version=m,base_url={url},api_key=none,num_concurrent=16,timeout=60",
+                "--tasks", ALL, "--output_path", str(folder / "server"), "--log_samples",
+            ],
+            LMMS_TASKS_DATA=str(hub), OPENAI_API_KEY="none", OPENAI_API_BASE=url,
+        )  # fmt: skip
+        ours = time.perf_counter() - began
+        (results,) = (folder / "server").rglob("*_samples_slake_en_open.jsonl")
+        if "REQUEST_FAILED" in results.read_text(encoding="utf-8"):
+            raise SystemExit("the requests of the run against the server failed")
+        if not oracle:
+            return Row("whole run against a server", f"{ours:.1f} s", "no EvalScope here", None, "not slower", None)
+        out = folder / "evalscope"
+        theirs = last_json(run([oracle, str(HERE / "reference.py"), "run", str(hub), url, str(out)]))
+    return Row(
+        "whole run against a server that answers at once, 16 connections", f"{ours:.1f} s",
+        f"EvalScope {theirs['seconds']:.1f} s ({theirs['replies']:,} replies, {theirs['memory']:,.0f} MB)",
+        ours / theirs["seconds"], "at most 1.0", ours <= theirs["seconds"],
+    )  # fmt: skip
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """The server's address while it runs."""
+    process = subprocess.Popen([sys.executable, str(HERE / "server.py")], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def run(words: list[str], **changes: str) -> str:
+    """What a command writes; ends the bench where it fails."""
+    own = Path(sys.executable).parent / words[0]
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore", **changes}
+    finished = subprocess.run(
+        [str(own) if own.exists() else words[0], *words[1:]], cwd=ROOT / ".bench", env=env, capture_output=True, text=True
+    )
+    if finished.returncode:
+        raise SystemExit(f"{' '.join(words)} ended with {finished.returncode}:\n{(finished.stdout + finished.stderr)[-3000:]}")
+    return finished.stdout
+
+
+def last_json(output: str) -> dict[str, Any]:
+    """The JSON object in the last line."""
+    found: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
+    return found
+
+
+def table(rows: Iterable[Row]) -> str:
+    """The rows in Markdown."""
+    lines = ["| what | lmms-tasks | yardstick | ratio | target | met |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+        met = {True: "yes", False: "**no**", None: "not measured"}[row.met]
+        lines.append(f"| {row.what} | {row.ours} | {row.yardstick} | {ratio} | {row.target} | {met} |")
+    return "\n".join(lines)
+
+
+__all__ = ["Row", "taking"]

@@ -136,7 +136,7 @@ def _refuse_folders_named_like_tasks(ours: dict[str, Any]) -> None:
             )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _announce_once(line: str) -> None:
     from loguru import logger
 

@@ -11,6 +11,8 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from lmms_scoring.reply import request_failed
+
 
 class EveryReply:
     """A filter for lmms-eval that lets every repeat through; a single reply is passed on by itself.
@@ -21,6 +23,13 @@ class EveryReply:
     def apply(self, resps: Iterable[Sequence[Any]], docs: Any) -> list[Any]:
         """For each request its reply, or the list of its repeats."""
         texts = [[_text(reply) for reply in replies] for replies in resps]
+        failed = sum(request_failed(_last(reply)) for replies in texts for reply in replies)
+        if failed:
+            _warn(
+                f"lmms-tasks: {failed} of {sum(map(len, texts))} requests failed and have lmms-eval's note of it in place of "
+                "a reply. They score 0 and count as unreadable. Run them again before you report anything (a --use_cache "
+                "folder keeps such notes: remove it first)."
+            )
         return [replies[0] if len(replies) == 1 else replies for replies in texts]
 
 
@@ -32,6 +41,16 @@ def _text(reply: Any) -> Any:
     return reply if isinstance(reply, str) else str(reply)
 
 
+def _last(reply: Any) -> Any:
+    return reply[-1] if isinstance(reply, list) and reply else reply
+
+
+def _warn(line: str) -> None:
+    from loguru import logger
+
+    logger.warning(line)
+
+
 Hook = Callable[[Any, Sequence[Any]], dict[str, Any]]
 
 
@@ -41,6 +60,8 @@ def with_repeats(score_first: Hook) -> Hook:
     @functools.wraps(score_first)
     def process_results(doc: Any, results: Sequence[Any]) -> dict[str, Any]:
         items = score_first(doc, results)
+        if results and request_failed(_last(results[0])):
+            items["acc"]["how"] = "request failed"
         if len(results) > 1:
             others = [score_first(doc, [reply]) for reply in results[1:]]
             for metric, item in items.items():

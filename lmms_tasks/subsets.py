@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import lmms_data.images
-from lmms_data import rows, schema, sources
+from lmms_data import fetch, rows, schema, sources
 from lmms_data.archive import ImageArchive
 from lmms_data.errors import DataError
 from lmms_tasks import __version__
@@ -76,6 +76,7 @@ class Subset:
         with stopping_the_run():
             source = sources.resolve(self.spec)
             loaded = rows.load(self.spec, self.name, source=source)
+            source = fetch.exact(source)
         self.metadata["data"] = source.describe()
         self.metadata["rows"] = len(loaded)
         self.metadata["fingerprint"] = rows.fingerprint(loaded)
@@ -92,7 +93,11 @@ class Subset:
             archive = _archive(self.spec, os.environ.get(sources.DATA, ""))
             shared = self.spec.cache_bytes > 0
             return [
-                Picture(archive.image(name, "RGB"), partial(archive.read, name), (str(archive.path), name) if shared else None)
+                Picture(
+                    archive.image(name, "RGB"),
+                    partial(archive.read, name),
+                    (str(archive.path), name) if shared else None,
+                )
                 for name in names
             ]
 
@@ -114,12 +119,12 @@ class Subset:
             return lmms_data.images.size(image["bytes"], f"{self.benchmark}, row {row}")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _archive(spec: schema.Benchmark, chosen: str) -> ImageArchive:
     return rows.images_of(spec)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _announce(line: str) -> None:
     try:
         from loguru import logger

@@ -149,7 +149,9 @@ def _text(found: list[Entry]) -> str:
     for entry in found:
         mark = "overrides lmms-eval's own" if entry.overrides else ""
         if entry.kind == "group":
-            lines.append(f"\n{entry.name:<{width}} {entry.rows:>6,} rows   group of {', '.join(entry.members)}  {mark}".rstrip())
+            lines.append(
+                f"\n{entry.name:<{width}} {entry.rows:>6,} rows   group of {', '.join(entry.members)}  {mark}".rstrip()
+            )
         else:
             lines.append(f"  {entry.name:<{width - 2}} {entry.rows:>6,} rows   {mark}".rstrip())
             lines.append(f"      metrics:  {', '.join(entry.metrics)}")

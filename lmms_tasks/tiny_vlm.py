@@ -126,7 +126,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Builds the checkpoint and says how to run it."""
-    if args.folder.is_file() or (args.folder.is_dir() and any(args.folder.iterdir()) and not (args.folder / "config.json").exists()):
+    if args.folder.is_file() or (
+        args.folder.is_dir() and any(args.folder.iterdir()) and not (args.folder / "config.json").exists()
+    ):
         print(f"lmms-tasks tiny-vlm: {args.folder} is a file, or a folder with other things in it; name a new folder")
         return 2
     folder = build(args.folder, args.seed)

@@ -26,7 +26,7 @@ class Run:
 
     def results(self) -> dict[str, Any]:
         """The one results file."""
-        (found,) = self.folder.rglob("*_results.json")
+        found = self._one("*_results.json")
         parsed: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))
         return parsed
 
@@ -36,8 +36,13 @@ class Run:
 
     def samples(self, task: str) -> list[dict[str, Any]]:
         """The sample log of a leaf."""
-        (found,) = self.folder.rglob(f"*_samples_{task}.jsonl")
+        found = self._one(f"*_samples_{task}.jsonl")
         return [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()]
+
+    def _one(self, pattern: str) -> Path:
+        found = list(self.folder.rglob(pattern))
+        assert len(found) == 1, f"{len(found)} files {pattern}; the command said:\n{self.output[-4000:]}"
+        return found[0]
 
     def sample_logs(self) -> Iterator[Path]:
         """The files of sample logs."""
@@ -60,9 +65,7 @@ def environment(**changes: str | None) -> dict[str, str]:
     return kept
 
 
-def command(
-    *words: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 300
-) -> Run:
+def command(*words: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 300) -> Run:
     """A run of a command line; a word `lmms-eval` or `lmms-tasks` at its head is the one of this environment."""
     head, *rest = words
     own = Path(sys.executable).parent / head

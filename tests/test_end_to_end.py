@@ -33,7 +33,9 @@ SHARING_A_RUN = pytest.mark.xdist_group("whole")
 @pytest.fixture(scope="module")
 def whole(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """All tasks over the real text with one scripted reply for every document, right for some and wrong for most."""
-    run = lmms_eval(cwd=tmp_path_factory.mktemp("whole"), tasks=ALL, data=str(shared / "hub"), model_args="response={4}")
+    run = lmms_eval(
+        cwd=tmp_path_factory.mktemp("whole"), tasks=ALL, data=str(shared / "hub"), model_args="response={4}"
+    )
     assert run.status == 0, run.output[-3000:]
     return run
 
@@ -49,7 +51,9 @@ def test_every_leaf_has_the_published_number_of_rows(whole: Run) -> None:
 @pytest.mark.parametrize("group", ["slake", "slake_en", "slake_zh", "medxpertqa", "vlms_are_biased"])
 def test_a_group_is_the_sample_weighted_mean_of_its_leaves(whole: Run, group: str) -> None:
     leaves = [task for task in ROWS if task.startswith(group)]
-    metrics = [key.removesuffix(",none") for key in whole.results()["groups"][group] if "_stderr" not in key and key != "alias"]
+    metrics = [
+        key.removesuffix(",none") for key in whole.results()["groups"][group] if "_stderr" not in key and key != "alias"
+    ]
     assert {"acc", "acc_flexible", "format_ok", "unreadable"} <= set(metrics)
     for metric in metrics:
         items = [sample[metric] for leaf in leaves for sample in whole.samples(leaf) if sample.get(metric)]
@@ -258,7 +262,11 @@ def test_repeats_fill_the_stability_columns(tmp_path: Path) -> None:
 def test_an_empty_slice_under_limit_has_no_value(tmp_path: Path) -> None:
     run = lmms_eval("--limit", "1", cwd=tmp_path, tasks="vlms_are_biased_main,medxpertqa_text")
     results = run.results()["results"]
-    topics = [value for key, value in results["vlms_are_biased_main"].items() if key.startswith("topic_") and "stderr" not in key]
+    topics = [
+        value
+        for key, value in results["vlms_are_biased_main"].items()
+        if key.startswith("topic_") and "stderr" not in key
+    ]
     assert topics.count(None) == 6
     types = [results["medxpertqa_text"][f"acc_{kind},none"] for kind in ("reasoning", "understanding")]
     assert types.count(None) == 1

@@ -13,6 +13,7 @@ from PIL import Image
 
 import lmms_tasks
 from lmms_tasks import plugin, task_table
+from lmms_tasks.repeats import EveryReply
 
 LEAVES = [entry.name for entry in task_table.entries() if entry.kind == "task"]
 GROUPS = [entry.name for entry in task_table.entries() if entry.kind == "group"]
@@ -201,7 +202,6 @@ def test_a_task_is_named_like_its_file(manager: TaskManager, name: str) -> None:
     assert plugin.tasks_folder() in path.parents
 
 
-
 @pytest.mark.parametrize("name", LEAVES)
 def test_metrics_are_the_keys_that_process_results_returns(manager: TaskManager, name: str) -> None:
     (task,) = load(manager, name).values()
@@ -231,3 +231,25 @@ def test_generation_settings_are_those_of_the_protocol(manager: TaskManager, nam
         assert settings == {"max_new_tokens": 2048, "temperature": 0, "do_sample": False, "until": []}
     else:
         assert settings == {"max_new_tokens": 32, "temperature": 0, "top_p": 1.0, "num_beams": 1, "do_sample": False}
+
+
+@pytest.mark.parametrize(
+    "note", ["[LMMS_EVAL_REQUEST_FAILED after 5 retries] Error 404: yes {4} A", "[LMMS_EVAL_BUDGET_EXCEEDED]"]
+)
+def test_a_failed_request_is_unreadable_and_says_so(sample: dict[str, Any], note: str) -> None:
+    for task in sample.values():
+        items = task.process_results(task.test_docs()[0], [note])
+        assert (items["acc"]["outcome"], items["acc"]["how"]) == ("unreadable", "request failed")
+        assert items["format_ok"]["score"] == 0.0
+
+
+def test_the_filter_counts_failed_requests_and_makes_text_of_what_is_none() -> None:
+    from loguru import logger
+
+    lines: list[str] = []
+    sink = logger.add(lines.append, level="WARNING")
+    passed = EveryReply().apply([["a"], [None], [5], [["why", None]], ["[LMMS_EVAL_REQUEST_FAILED] x", "b"]], None)
+    logger.remove(sink)
+    assert passed == ["a", "", "5", ["why", ""], ["[LMMS_EVAL_REQUEST_FAILED] x", "b"]]
+    assert len(lines) == 1
+    assert "1 of 6 requests failed" in lines[0]

@@ -45,9 +45,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     """The items of all metrics for one reply."""
     reply, answer, language = records.reply_of(results), doc["answer"], doc["q_lang"]
     cluster = doc["img_name"]
-    score = slake.score(
-        reply, answer, language=language, answer_type=doc["answer_type"], question=doc["question"]
-    )
+    score = slake.score(reply, answer, language=language, answer_type=doc["answer_type"], question=doc["question"])
     return {
         **records.items(
             score,

@@ -30,7 +30,9 @@ def oracle() -> str | None:
 def main() -> int:
     """1 where a target is missed at full size."""
     parser = argparse.ArgumentParser(prog="python tests/bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one percent of the data: shows that it works, not how fast")
+    parser.add_argument(
+        "--quick", action="store_true", help="one percent of the data: shows that it works, not how fast"
+    )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="some of the measures, e.g. scoring server")
     arguments = parser.parse_args()
     hub = standins.make(ROOT / ".bench" / ("small" if arguments.quick else "full"), 0.01 if arguments.quick else 1.0)

@@ -146,8 +146,18 @@ def vlms_pictures(hub: Path, step: int) -> Row:
 
 
 REPLIES = {
-    "slake": ["The scan shows the liver.\nANSWER: Liver", "Yes", "ANSWER: No, there is nothing", "图中显示肝脏。\nANSWER: 肝脏"],
-    "medxpertqa": ["Step by step: pain points to B.\nANSWER: B", "The answer is (C).", "**D**", "I would rather say A or B"],
+    "slake": [
+        "The scan shows the liver.\nANSWER: Liver",
+        "Yes",
+        "ANSWER: No, there is nothing",
+        "图中显示肝脏。\nANSWER: 肝脏",
+    ],
+    "medxpertqa": [
+        "Step by step: pain points to B.\nANSWER: B",
+        "The answer is (C).",
+        "**D**",
+        "I would rather say A or B",
+    ],
     "vlms_are_biased": ["{4}", "There are 4 legs.", "{Yes}", "I count 1, 2, 3, 4 and 5: {5}"],
 }
 
@@ -207,7 +217,9 @@ def aggregation(hub: Path) -> Row:
             (topic_mean if metric.startswith("task_mean") else mean)([record[metric] for record in records])
 
     ours = best(all_metrics, 3)
-    return Row(f"aggregation of 100,000 records, {len(records[0])} metrics", f"{ours:.2f} s", "", None, "under 1 s", ours < 1)
+    return Row(
+        f"aggregation of 100,000 records, {len(records[0])} metrics", f"{ours:.2f} s", "", None, "under 1 s", ours < 1
+    )
 
 
 def growth(hub: Path) -> Row:
@@ -330,10 +342,16 @@ def run(words: list[str], **changes: str) -> str:
     own = Path(sys.executable).parent / words[0]
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore", **changes}
     finished = subprocess.run(
-        [str(own) if own.exists() else words[0], *words[1:]], cwd=ROOT / ".bench", env=env, capture_output=True, text=True
+        [str(own) if own.exists() else words[0], *words[1:]],
+        cwd=ROOT / ".bench",
+        env=env,
+        capture_output=True,
+        text=True,
     )
     if finished.returncode:
-        raise SystemExit(f"{' '.join(words)} ended with {finished.returncode}:\n{(finished.stdout + finished.stderr)[-3000:]}")
+        raise SystemExit(
+            f"{' '.join(words)} ended with {finished.returncode}:\n{(finished.stdout + finished.stderr)[-3000:]}"
+        )
     return finished.stdout
 
 

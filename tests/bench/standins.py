@@ -61,7 +61,9 @@ def drawing(size: tuple[int, int], chance: random.Random) -> Image.Image:
         x, y = chance.randrange(size[0]), chance.randrange(size[1])
         width, height = chance.randrange(5, size[0] // 2), chance.randrange(5, size[1] // 2 + 6)
         colour = tuple(chance.randrange(256) for _ in range(3))
-        chance.choice([draw.ellipse, draw.rectangle])((x, y, x + width, y + height), fill=colour, outline="black", width=3)
+        chance.choice([draw.ellipse, draw.rectangle])(
+            (x, y, x + width, y + height), fill=colour, outline="black", width=3
+        )
     return image
 
 
@@ -82,7 +84,9 @@ def slake(folder: Path, share: float, chance: random.Random, canvas: Image.Image
             side = chance.choice([240, 256, 512, 512, 630, 1024])
             image = photograph(canvas, (side, side), chance)
             grey = image.convert("L").convert("RGB") if number % 10 else image
-            archive.writestr(f"imgs/made{number}/source.jpg", packed(grey, "JPEG", quality=75) if number < tested else other)
+            archive.writestr(
+                f"imgs/made{number}/source.jpg", packed(grey, "JPEG", quality=75) if number < tested else other
+            )
             archive.writestr(f"imgs/made{number}/mask.png", packed(image.convert("1").resize((200, 200)), "PNG"))
             archive.writestr(f"imgs/made{number}/question.json", json.dumps([{"number": number}] * 20))
             archive.writestr(f"imgs/made{number}/detection.json", "{}")
@@ -114,7 +118,25 @@ def slake(folder: Path, share: float, chance: random.Random, canvas: Image.Image
 
 def medxpertqa(folder: Path, share: float, chance: random.Random, canvas: Image.Image) -> None:
     """2,000 questions with 2,852 images of 323x34 to 4248x2144, and 2,450 without."""
-    words = "patient history of pain fever since days with rise count shown below area mass left right upper".split()
+    words = [
+        "patient",
+        "history",
+        "of",
+        "pain",
+        "fever",
+        "since",
+        "days",
+        "with",
+        "rise",
+        "count",
+        "shown",
+        "below",
+        "area",
+        "mass",
+        "left",
+        "right",
+        "upper",
+    ]
     counts = {"Text": max(4, round(2450 * share)), "MM": max(4, round(2000 * share))}
     names: list[str] = []
     for table, letters in (("Text", "ABCDEFGHIJ"), ("MM", "ABCDE")):
@@ -124,10 +146,16 @@ def medxpertqa(folder: Path, share: float, chance: random.Random, canvas: Image.
             text = " ".join(chance.choices(words, k=150))
             options = {letter: " ".join(chance.choices(words, k=4)) for letter in letters}
             row = {"id": f"{table}-{number}", "question": text, "options": options, "label": chance.choice(letters)}
-            row |= {"medical_task": "Diagnosis", "body_system": "Other / NA", "question_type": chance.choice(["Reasoning", "Understanding"])}
+            row |= {
+                "medical_task": "Diagnosis",
+                "body_system": "Other / NA",
+                "question_type": chance.choice(["Reasoning", "Understanding"]),
+            }
             if table == "MM":
                 many = 1 if number % 5 < 3 else 2 if number % 5 == 3 or number % 32 else 6
-                row["images"] = [f"MM-{number}-{letter}.{'png' if number % 4 == 0 else 'jpeg'}" for letter in "abcdef"[:many]]
+                row["images"] = [
+                    f"MM-{number}-{letter}.{'png' if number % 4 == 0 else 'jpeg'}" for letter in "abcdef"[:many]
+                ]
                 names += row["images"]
             lines.append(json.dumps(row))
         (folder / table / "test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -174,7 +202,9 @@ def vlms_are_biased(folder: Path, share: float, chance: random.Random, canvas: I
 
 
 def _png(size: tuple[int, int], number: int, chance: random.Random, canvas: Image.Image) -> bytes:
-    image = drawing(size, chance) if number % 5 else photograph(canvas, size, chance).filter(ImageFilter.GaussianBlur(2))
+    image = (
+        drawing(size, chance) if number % 5 else photograph(canvas, size, chance).filter(ImageFilter.GaussianBlur(2))
+    )
     return packed(image.convert("RGBA") if number % 5 == 1 else image, "PNG", compress_level=3)
 
 

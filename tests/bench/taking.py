@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from lmms_eval.api.model import lmms
 
@@ -15,7 +15,7 @@ class Taking(lmms):  # type: ignore[misc]
     """Loads the pictures of each request's conversation, and answers A."""
 
     is_simple = False
-    measures: dict[str, float] = {}
+    measures: ClassVar[dict[str, float]] = {}
 
     def __init__(self, **_: Any) -> None:
         super().__init__()

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmms_scoring import medxpertqa, slake, vlms_are_biased
 from parity import inputs
+
+from lmms_scoring import medxpertqa, slake, vlms_are_biased
 
 ORACLE_SCRIPT = Path(__file__).with_name("oracle.py")
 EVALSCOPE = "evalscope 1.14.1"

@@ -106,12 +106,24 @@ def _folded(found: re.Match[str]) -> str:
     return found[0].translate(_FOLDED)
 
 
+#: How lmms-eval's clients of servers begin the text that stands for a reply they could not get; an error message follows,
+#: whose numbers and words are no answer.
+NO_REPLY = ("[LMMS_EVAL_REQUEST_FAILED", "[LMMS_EVAL_BUDGET_EXCEEDED")
+
+
+def request_failed(reply: object) -> bool:
+    """True for lmms-eval's note that a server gave no reply."""
+    return isinstance(reply, str) and reply.startswith(NO_REPLY)
+
+
 def visible(text: str) -> str | None:
     """The text without its reasoning, or None where the reasoning was cut off before its end.
 
     A closed block is dropped; before a closing tag that was never opened (the template opened it), everything is
     reasoning; an opening tag that is never closed means that the reply has not begun.
     """
+    if text.startswith(NO_REPLY):
+        return ""
     if "<|channel|>" in text:
         channels = list(_HARMONY.finditer(text))
         if channels:

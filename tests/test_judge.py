@@ -715,8 +715,10 @@ def test_a_leaf_is_that_of_slake_but_for_the_judge(leaf: str, root: Path) -> Non
 
 
 def test_without_a_judge_the_run_ends_before_its_rows_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lmms_tasks.judge import client
     from lmms_tasks.slake_llm_recall import hooks as module
 
+    client._of_process.cache_clear()  # a judge that another test of this process set up
     monkeypatch.delenv("MODEL_VERSION", raising=False)
     monkeypatch.delenv("LMMS_TASKS_JUDGE_MODEL", raising=False)
     with pytest.raises(SystemExit, match=r"lmms-tasks: .*needs a judge.*MODEL_VERSION"):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+
+# Clients of the hub read this once, when they are imported; tests that want to be offline say so to their child processes.
+os.environ.pop("HF_HUB_OFFLINE", None)
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"

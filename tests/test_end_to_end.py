@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,76 @@ def test_bias_ratio_is_reported_where_there_is_an_expected_bias_and_nowhere_else
     having = {task for task in ROWS if "bias_ratio,none" in results[task]}
     assert having == {task for task in ROWS if task.startswith("vlms_are_biased_")} - {"vlms_are_biased_original"}
     assert 0 < whole.value("vlms_are_biased", "bias_ratio") < 1
+
+
+@SHARING_A_RUN
+def test_every_metric_of_a_scripted_reply_has_the_value_counted_by_hand_in_the_data(whole: Run, shared: Path) -> None:
+    """The reply is `{4}` everywhere: every score is a share of rows that can be counted without our code."""
+    import pyarrow.parquet as pq
+
+    columns = ["ground_truth", "expected_bias", "topic"]
+    hub = shared / "hub"
+    rows = pq.read_table(hub / "anvo25" / "vlms-are-biased" / "data" / "main-00000-of-00001.parquet", columns=columns)
+    right, biased = defaultdict(list), defaultdict(list)
+    for row in rows.to_pylist():
+        right[row["topic"]].append(row["ground_truth"] == "4")
+        biased[row["topic"]].append(row["expected_bias"] == "4")
+
+    def micro(topics: dict[str, list[bool]]) -> float:
+        return sum(map(sum, topics.values())) / sum(map(len, topics.values()))
+
+    def macro(topics: dict[str, list[bool]]) -> float:
+        return sum(sum(hits) / len(hits) for hits in topics.values()) / len(topics)
+
+    expected = {
+        "acc": micro(right),
+        "acc_flexible": micro(right),
+        "bias_ratio": micro(biased),
+        "bias_ratio_flexible": micro(biased),
+        "task_mean": macro(right),
+        "task_mean_bias": macro(biased),
+        "format_ok": sum(row["ground_truth"].isdigit() for row in rows.to_pylist()) / len(rows),
+        "unreadable": 0.0,
+    } | {"topic_" + topic.lower().replace(" ", "_"): sum(hits) / len(hits) for topic, hits in right.items()}
+    assert len(right) == 7
+    for metric, value in expected.items():
+        assert whole.value("vlms_are_biased_main", metric) == pytest.approx(value), metric
+
+    slake = json.loads((hub / "BoKelvin" / "SLAKE" / "test.json").read_text(encoding="utf-8"))
+    for language in ("en", "zh"):
+        answers = [row["answer"] for row in slake if row["q_lang"] == language and row["answer_type"] == "OPEN"]
+        fours = sum(answer.strip().lower() in {"4", "four", "四"} for answer in answers) / len(answers)
+        for metric in ("acc", "acc_flexible"):
+            assert whole.value(f"slake_{language}_open", metric) == pytest.approx(fours), metric
+        assert whole.value(f"slake_{language}_open", "format_ok") == 0.0
+
+    text = hub / "TsinghuaC3I" / "MedXpertQA" / "Text" / "test.jsonl"
+    items = [json.loads(line) for line in text.read_text(encoding="utf-8").splitlines()]
+    for metric in ("acc", "acc_reasoning", "acc_understanding", "format_ok"):
+        assert whole.value("medxpertqa_text", metric) == 0.0
+    # The exact text of an option states it, also where that is a number.
+    named = ["4" in item["options"].values() for item in items]
+    stated = [item["options"][item["label"]] == "4" for item in items]
+    assert whole.value("medxpertqa_text", "acc_flexible") == pytest.approx(sum(stated) / len(items))
+    assert whole.value("medxpertqa_text", "unreadable") == pytest.approx(1 - sum(named) / len(items))
+
+
+def test_medxpertqa_counts_reasoning_and_understanding_apart(shared: Path, tmp_path: Path) -> None:
+    run = lmms_eval(cwd=tmp_path, tasks="medxpertqa_text", data=str(shared / "hub"), model_args="response=ANSWER: B")
+    lines = (
+        (shared / "hub" / "TsinghuaC3I" / "MedXpertQA" / "Text" / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    )
+    rows = [json.loads(line) for line in lines]
+    for metric, kinds in {
+        "acc": ("Reasoning", "Understanding"),
+        "acc_flexible": ("Reasoning", "Understanding"),
+        "acc_reasoning": ("Reasoning",),
+        "acc_understanding": ("Understanding",),
+    }.items():
+        hits = [row["label"] == "B" for row in rows if row["question_type"] in kinds]
+        assert run.value("medxpertqa_text", metric) == pytest.approx(sum(hits) / len(hits)), metric
+    assert run.value("medxpertqa_text", "format_ok") == 1.0
+    assert run.value("medxpertqa_text", "unreadable") == 0.0
 
 
 @SHARING_A_RUN

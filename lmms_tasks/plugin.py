@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_tasks import __version__
+from lmms_tasks.log import info_once, warn_once
 
 PRECEDENCE_VARIABLE = "LMMS_TASKS_PRECEDENCE"
 _CHANGED = (
@@ -118,7 +119,7 @@ def _index_what_is_whole(
             index = {**index_folder(manager, folder), **index}
         except FileNotFoundError:
             broken += 1
-    _announce_once(
+    warn_once(
         f"lmms-tasks: this lmms-eval lacks files of {broken} of its own task folders ({error}); their tasks are left out, "
         "this pack's tasks run"
     )
@@ -128,26 +129,23 @@ def _index_what_is_whole(
 def _refuse_folders_named_like_tasks(ours: dict[str, Any]) -> None:
     # lmms-eval takes a folder named like the argument of --tasks for a folder of YAML files: someone who unpacked SLAKE
     # into ./slake would run nothing, or something else.
-    for flag, value in zip(sys.argv, sys.argv[1:], strict=False):
-        if flag == "--tasks" and value in ours and os.path.isdir(value):
+    for value in _tasks_asked_for():
+        if value in ours and os.path.isdir(value):
             raise SystemExit(
                 f"lmms-tasks: the current folder {os.getcwd()} holds a folder called {value}, which lmms-eval would take "
                 f"for a folder of task files instead of running the task {value}. Start the command from another folder."
             )
 
 
-@functools.cache
-def _announce_once(line: str) -> None:
-    from loguru import logger
-
-    logger.info(line)
+def _tasks_asked_for() -> list[str]:
+    """The values of --tasks on the command line, in both its spellings."""
+    following = [value for flag, value in zip(sys.argv, sys.argv[1:], strict=False) if flag == "--tasks"]
+    return following + [word.removeprefix("--tasks=") for word in sys.argv if word.startswith("--tasks=")]
 
 
 def _announce(overridden: list[str], count: int) -> None:
-    if os.environ.get("RANK", "0") != "0":
-        return
     instead = f"; {', '.join(overridden)} instead of lmms-eval's own" if overridden else ""
-    _announce_once(
+    info_once(
         f"lmms-tasks {__version__}: {count} names (tasks, groups, tags) mean this pack's tasks{instead}. "
         f"{PRECEDENCE_VARIABLE}=0 turns this off."
     )

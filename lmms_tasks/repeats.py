@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lmms_scoring.reply import request_failed
+from lmms_tasks.log import warn
 
 
 class EveryReply:
@@ -25,7 +26,7 @@ class EveryReply:
         texts = [[_text(reply) for reply in replies] for replies in resps]
         failed = sum(request_failed(_last(reply)) for replies in texts for reply in replies)
         if failed:
-            _warn(
+            warn(
                 f"lmms-tasks: {failed} of {sum(map(len, texts))} requests failed and have lmms-eval's note of it in place of "
                 "a reply. They score 0 and count as unreadable. Run them again before you report anything (a --use_cache "
                 "folder keeps such notes: remove it first)."
@@ -43,12 +44,6 @@ def _text(reply: Any) -> Any:
 
 def _last(reply: Any) -> Any:
     return reply[-1] if isinstance(reply, list) and reply else reply
-
-
-def _warn(line: str) -> None:
-    from loguru import logger
-
-    logger.warning(line)
 
 
 Hook = Callable[[Any, Sequence[Any]], dict[str, Any]]

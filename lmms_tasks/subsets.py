@@ -8,7 +8,6 @@ placeholder to load, and `process_docs` answers with the checked rows from the s
 from __future__ import annotations
 
 import functools
-import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from lmms_data import fetch, rows, schema, sources
 from lmms_data.archive import ImageArchive
 from lmms_data.errors import DataError
 from lmms_tasks import __version__
+from lmms_tasks.log import info_once
 from lmms_tasks.pictures import Picture
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 #: A saved dataset of one empty row, for `load_from_disk`: nothing is downloaded, converted or written to load it.
 PLACEHOLDER = str(Path(__file__).resolve().parent / "placeholder")
-
-log = logging.getLogger("lmms_tasks")
 
 
 @contextmanager
@@ -80,11 +78,10 @@ class Subset:
         self.metadata["data"] = source.describe()
         self.metadata["rows"] = len(loaded)
         self.metadata["fingerprint"] = rows.fingerprint(loaded)
-        if os.environ.get("RANK", "0") == "0":
-            _announce(
-                f"{self.benchmark}/{self.name}: {len(loaded)} rows of {source.describe()}, "
-                f"fingerprint {self.metadata['fingerprint']}"
-            )
+        info_once(
+            f"{self.benchmark}/{self.name}: {len(loaded)} rows of {source.describe()}, "
+            f"fingerprint {self.metadata['fingerprint']}"
+        )
         return loaded
 
     def images(self, names: Sequence[str]) -> list[Image.Image]:
@@ -122,16 +119,6 @@ class Subset:
 @functools.cache
 def _archive(spec: schema.Benchmark, chosen: str) -> ImageArchive:
     return rows.images_of(spec)
-
-
-@functools.cache
-def _announce(line: str) -> None:
-    try:
-        from loguru import logger
-    except ImportError:  # without lmms-eval
-        log.info(line)
-    else:
-        logger.info(line)
 
 
 def attributes(module: dict[str, Any]) -> Callable[[str], Any]:

@@ -292,6 +292,17 @@ def test_lmms_tasks_eval_refuses_to_run_without_precedence(tmp_path: Path) -> No
     assert "LMMS_TASKS_PRECEDENCE" in run.output
 
 
+def test_both_spellings_of_the_tasks_asked_for_are_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from lmms_tasks import plugin
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slake").mkdir()
+    for words in (["--tasks", "slake"], ["--tasks=slake"]):
+        monkeypatch.setattr("sys.argv", ["lmms-eval", *words])
+        with pytest.raises(SystemExit, match="Start the command from another folder"):
+            plugin._refuse_folders_named_like_tasks({"slake": {}})
+
+
 def test_a_folder_named_like_the_task_stops_the_run_instead_of_replacing_it(tmp_path: Path) -> None:
     (tmp_path / "slake").mkdir()
     run = lmms_eval(cwd=tmp_path, tasks="slake")

@@ -133,3 +133,20 @@ def test_every_form_of_a_sample_log_is_read(tmp_path: Path, entry: dict[str, obj
     path = tmp_path / "2026_samples_slake_en_open.jsonl"
     path.write_text(json.dumps({"doc_id": 0, **entry}))
     assert replies.load(path)["slake_en_open", 0].replies == expected
+
+
+def test_a_task_that_asks_the_same_questions_takes_the_other_tasks_replies(tmp_path: Path) -> None:
+    from types import SimpleNamespace
+
+    from lmms_tasks.models.replay import Replay
+    from lmms_tasks.slake_llm_recall.hooks import zh_closed
+
+    path = tmp_path / "replies.jsonl"
+    path.write_text('{"task": "slake_zh_closed", "doc_id": 0, "reply": "CT"}')
+    request = SimpleNamespace(args=("", None, {}, 0, "slake_llm_recall_zh_closed", "test"), metadata=zh_closed.metadata)
+    model = Replay(path=str(path))
+    model.task_dict = {"slake_llm_recall_zh_closed": {"test": None}}
+    assert model.generate_until([request]) == ["CT"]
+    request.metadata = {}
+    with pytest.raises(SystemExit, match="no reply to slake_llm_recall_zh_closed, doc_id 0"):
+        model.generate_until([request])

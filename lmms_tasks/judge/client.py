@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lmms_tasks import log
 from lmms_tasks.judge import cache, protocol
 from lmms_tasks.judge.protocol import NoVerdict, Question, Verdict
 from lmms_tasks.judge.settings import PREFIX, JudgeError, Settings, settings
@@ -282,7 +283,7 @@ def _wait(header: str | None) -> float | None:
 
 @functools.cache
 def _of_process(process: int) -> Judge:
-    judge = Judge(settings(), _warn)
+    judge = Judge(settings(), log.warn)
     atexit.register(_summarise, judge)
     return judge
 
@@ -299,16 +300,4 @@ def shared() -> Judge:
 def _summarise(judge: Judge) -> None:
     if judge.counts.questions:
         rank = os.environ.get("RANK")
-        _info(f"judge {judge.settings.model}{f', rank {rank}' if rank else ''}: {judge.counts.line()}")
-
-
-def _warn(line: str) -> None:
-    from loguru import logger
-
-    logger.warning(line)
-
-
-def _info(line: str) -> None:
-    from loguru import logger
-
-    logger.info(line)
+        log.info(f"judge {judge.settings.model}{f', rank {rank}' if rank else ''}: {judge.counts.line()}")

@@ -60,12 +60,13 @@ class Replay(lmms):  # type: ignore[misc]
         for request in tqdm(requests, desc="Replaying", disable=self.rank != 0):
             # Chat and simple requests differ in front, but end alike.
             doc_id, task, split = request.args[-3:]
-            yield self._answer(task, doc_id, split)
+            # A task that asks the same questions as another names it: that one's logs serve it too.
+            other = (getattr(request, "metadata", None) or {}).get("replies_of")
+            yield self._answer(task, doc_id, split, other)
 
-    def _answer(self, task: str, doc_id: int, split: str) -> list[str]:
+    def _answer(self, task: str, doc_id: int, split: str, other: str | None) -> list[str]:
         key = (task, doc_id)
-        # The judge looks again at the replies of the plain tasks: their logs serve it too.
-        saved = self._replies.get(key) or self._replies.get((task.replace("slake_llm_recall", "slake"), doc_id))
+        saved = self._replies.get(key) or self._replies.get((other or task, doc_id))
         if saved is None:
             if self._fill:
                 return [""]

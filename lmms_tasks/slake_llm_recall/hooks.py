@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 class JudgedSubset(Subset):
     """A subset that is loaded only where a judge is set up: the run ends before generation, not after it."""
 
+    def __init__(self, benchmark: str, name: str) -> None:
+        super().__init__(benchmark, name)
+        # The judge looks again at the replies of the plain task, which --model replay finds by this.
+        self.metadata["replies_of"] = f"{benchmark}_{name}"
+
     def __call__(self, placeholder: Any) -> Dataset:
         """The rows, as `Subset` gives them; ends the run where there is no judge."""
         try:

@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: check test fix demo parity bench clean
+.PHONY: check test fix demo parity numbers bench clean
 
 # uv is quicker where it is there; pip is everywhere.
 $(STAMP): pyproject.toml
@@ -40,6 +40,10 @@ $(ORACLE):
 
 parity: $(STAMP) $(ORACLE)
 	$(BIN)/python tests/parity --count 100000
+
+# What the READMEs quote from real replies and real text; needs ../shared.
+numbers: $(STAMP)
+	$(BIN)/python tests/quoted_numbers.py
 
 bench: $(STAMP) $(ORACLE)
 	$(BIN)/python tests/bench

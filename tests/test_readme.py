@@ -79,3 +79,23 @@ def test_versions_of_the_scores_equal_those_of_the_benchmarks_changelogs(root: P
     head = re.search(r"^## (\S+)", changelog, re.MULTILINE)
     assert head
     assert head[1] == lmms_tasks.__version__
+
+
+def test_the_numbers_quoted_from_real_replies_are_those_of_make_numbers(root: Path, shared: Path) -> None:
+    run = command("python", str(root / "tests" / "quoted_numbers.py"), cwd=root)
+    assert run.status == 0, run.output
+    printed = {line.split()[0]: line.split()[1:] for line in run.output.splitlines() if line.strip()}
+    rows, acc, unread, flexible, unreadable, _ = printed["medxpertqa_mistral_small_answer"]
+    said = (root / "README.md").read_text(encoding="utf-8")
+    assert f"on {rows} real final answers of one model to MedXpertQA it is {acc}, with {unread} replies unread" in said
+    assert f"`acc_flexible` is {flexible}" in said
+    medxpertqa = (root / "lmms_tasks" / "medxpertqa" / "README.md").read_text(encoding="utf-8")
+    assert f"`acc` {acc} ({unread} unread), `acc_flexible` {flexible} ({unreadable} unread)" in medxpertqa
+    assert "the authors' reading 76 right (0.174)" in medxpertqa
+    assert "76 of 438 right, 0.174" in run.output
+    files = [values for name, values in printed.items() if name.startswith("slake_huatuo")]
+    differ = sum(int(values[5]) for values in files)
+    slake = (root / "lmms_tasks" / "slake" / "README.md").read_text(encoding="utf-8")
+    assert f"`acc_flexible` is {differ} rows above `acc`" in slake
+    sent, different = printed["slake_huatuogpt_vision_7b_original"][6].split("/")
+    assert f"{sent} of 1,061 replies are sent, {different}" in said

@@ -1,4 +1,4 @@
-"""`python tests/bench [--quick] [--only NAME …]`: the table of the README's section on speed, and .bench/bench.json."""
+"""`python tests/bench [--quick] [--only NAME …]`: a table of measures against their targets, and .bench/bench.json."""
 
 from __future__ import annotations
 

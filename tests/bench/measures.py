@@ -320,7 +320,14 @@ def server_run(hub: Path, folder: Path, oracle: str | None) -> Row:
         if not oracle:
             return Row("whole run against a server", f"{ours:.1f} s", "no EvalScope here", None, "not slower", None)
         out = folder / "evalscope"
-        theirs = last_json(run([oracle, str(HERE / "reference.py"), "run", str(hub), url, str(out)]))
+        # EvalScope keeps what it has read of a dataset by the dataset's name: rows of another size would be taken for these.
+        fresh = {name: str(folder / "caches" / name.lower()) for name in ("HOME", "HF_HOME", "MODELSCOPE_CACHE")}
+        theirs = last_json(run([oracle, str(HERE / "reference.py"), "run", str(hub), url, str(out)], **fresh))
+    asked = sum(
+        len(log.read_text(encoding="utf-8").splitlines()) for log in (folder / "server").rglob("*_samples_*.jsonl")
+    )
+    if theirs["replies"] != asked:
+        raise SystemExit(f"EvalScope asked {theirs['replies']:,} questions, lmms-eval {asked:,}: not the same work")
     return Row(
         "whole run against a server that answers at once, 16 connections", f"{ours:.1f} s",
         f"EvalScope {theirs['seconds']:.1f} s ({theirs['replies']:,} replies, {theirs['memory']:,.0f} MB)",

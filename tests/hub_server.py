@@ -176,8 +176,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(send_body=True)
 
     def _answer(self, send_body: bool) -> None:
-        path = unquote(urlsplit(self.path).path)
-        fault = self.server_hub.take(self.command, path)
+        asked = urlsplit(self.path)
+        path = unquote(asked.path)
+        # ModelScope names the file in the query: a fault means one file there too, whichever is asked for first.
+        file = parse_qs(asked.query).get("FilePath", [""])[0]
+        fault = self.server_hub.take(self.command, f"{path}/{file}" if file else path)
         if fault and fault.delay:
             time.sleep(fault.delay)
         if fault and fault.status:

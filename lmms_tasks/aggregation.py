@@ -8,14 +8,19 @@ from typing import Any
 Item = Mapping[str, Any] | None
 
 
-def mean(items: Iterable[Item]) -> float | None:
+class Mean(float):
+    """A mean that knows of how many rows it is one: a group weighs it by those and not by all rows of the task."""
+
+    rows: int
+
+
+def mean(items: Iterable[Item]) -> Mean | None:
     """The mean of the items' scores; None, not 0.0, where no item has a score.
 
     An item is `{"score": float, "cluster": str, …}`: lmms-eval finds the score and the cluster in it for the clustered
     standard error. Items that are None are outside the metric's slice.
     """
-    scores = [item["score"] for item in items if item is not None]
-    return sum(scores) / len(scores) if scores else None
+    return _mean([(item["score"], 1) for item in items if item is not None])
 
 
 def topic_mean(items: Iterable[Item]) -> float | None:
@@ -32,13 +37,22 @@ def topic_mean(items: Iterable[Item]) -> float | None:
     return sum(means) / len(means) if means else None
 
 
-def weighted_mean(metrics: Sequence[float | None], sizes: Sequence[int], weight_by_size: bool = True) -> float | None:
-    """The mean of subtasks' values, weighted by their rows; None where no subtask has a value.
+def weighted_mean(metrics: Sequence[float | None], sizes: Sequence[int], weight_by_size: bool = True) -> Mean | None:
+    """The mean over the rows of several subtasks, from their means; None where no subtask has a value.
 
-    lmms-eval's own `mean` ends the run, after all generation, where a subtask has no value.
+    `sizes` are the rows of the subtasks; a `Mean` counts for its own, which are fewer for a slice. lmms-eval's `mean`
+    would weigh a slice by all rows, and ends the run, after all generation, where a subtask has no value.
     """
-    weighted = [
-        (value, size if weight_by_size else 1) for value, size in zip(metrics, sizes, strict=True) if value is not None
-    ]
-    total = sum(size for _, size in weighted)
-    return sum(value * size for value, size in weighted) / total if total else None
+    pairs = [(value, size) for value, size in zip(metrics, sizes, strict=True) if value is not None]
+    if not weight_by_size:
+        return _mean([(value, 1) for value, _ in pairs])
+    return _mean([(value, value.rows if isinstance(value, Mean) else size) for value, size in pairs])
+
+
+def _mean(weighted: Sequence[tuple[float, int]]) -> Mean | None:
+    rows = sum(weight for _, weight in weighted)
+    if not rows:
+        return None
+    found = Mean(sum(value * weight for value, weight in weighted) / rows)
+    found.rows = rows
+    return found

@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_scoring import slake
+from lmms_tasks import aggregation
 from lmms_tasks.judge import client, protocol
 from lmms_tasks.judge.cache import Cache, key
 from lmms_tasks.judge.client import Judge
@@ -678,12 +679,12 @@ def test_a_fault_of_ours_does_not_end_the_run(hooks: Any, monkeypatch: pytest.Mo
 
 
 def test_the_share_of_failures_is_weighed_by_the_rows_sent(hooks: Any) -> None:
-    small = hooks.failed_share([{"score": 1.0}, {"score": 1.0}, None, None])
-    large = hooks.failed_share([{"score": 0.0}] * 6)
-    none = hooks.failed_share([None, None])
+    small = aggregation.mean([{"score": 1.0}, {"score": 1.0}, None, None])
+    large = aggregation.mean([{"score": 0.0}] * 6)
+    none = aggregation.mean([None, None])
     assert (small, large, none) == (1.0, 0.0, None)
-    assert hooks.failed_share_of_group([small, large, none], [4, 6, 1000]) == 2 / 8
-    assert hooks.failed_share_of_group([none], [1000]) is None
+    assert aggregation.weighted_mean([small, large, none], [4, 6, 1000]) == 2 / 8
+    assert aggregation.weighted_mean([none], [1000]) is None
     assert json.dumps(small) == "1.0"
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmms_scoring.outcomes import Outcome
 from lmms_scoring.reply import to_text
 from lmms_tasks import records
-from lmms_tasks.aggregation import Item, mean
 from lmms_tasks.judge import client, protocol
 from lmms_tasks.judge.settings import JudgeError
 from lmms_tasks.slake import hooks as slake
@@ -64,31 +63,3 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
         "judged": records.item(float(sent), cluster),
         "judge_failed": failed,
     }
-
-
-class Share(float):
-    """A share that knows of how many rows it is one: a group weighs it by those and not by all rows of the task."""
-
-    of: int
-
-
-def failed_share(items: Iterable[Item]) -> float | None:
-    """The share of the rows sent to the judge whose verdict could not be had; None where none was sent."""
-    sent = [item for item in items if item is not None]
-    value = mean(sent)
-    return None if value is None else _share(value, len(sent))
-
-
-def failed_share_of_group(
-    metrics: Sequence[float | None], sizes: Sequence[int], weight_by_size: bool = True
-) -> float | None:
-    """The same over the subtasks together, by the rows that each of them sent; None where none was sent."""
-    shares = [metric for metric in metrics if isinstance(metric, Share)]
-    sent = sum(share.of for share in shares)
-    return _share(sum(share * share.of for share in shares) / sent, sent) if sent else None
-
-
-def _share(value: float, of: int) -> Share:
-    share = Share(value)
-    share.of = of
-    return share

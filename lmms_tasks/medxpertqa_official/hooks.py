@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,8 +48,7 @@ def _score(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     second = records.reply_of(results)[-1]
     label, options, row = doc["label"], doc["options"], doc["id"]
     letter = medxpertqa.authors_letter(second, options)
-    score = dataclasses.replace(
-        medxpertqa.score(second, label, options),
+    score = medxpertqa.score(second, label, options)._replace(
         acc=float(letter == label),
         official=letter,
         format_ok=letter is not None,

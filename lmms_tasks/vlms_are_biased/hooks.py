@@ -14,6 +14,8 @@ from lmms_tasks.subsets import Subset, attributes
 
 BENCHMARK = "vlms_are_biased"
 TOPIC_METRICS = {"topic_" + topic.lower().replace(" ", "_"): topic for topic in vlms_are_biased.TOPICS}
+_METRIC_OF = {topic: metric for metric, topic in TOPIC_METRICS.items()}
+_NO_TOPICS = dict.fromkeys(TOPIC_METRICS)
 
 main = Subset(BENCHMARK, "main")
 identification = Subset(BENCHMARK, "identification")
@@ -60,10 +62,8 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
         "bias_ratio_flexible": None if score.bias is None else records.item(score.bias_flexible, cluster),
         "task_mean": {"topic": topic, "value": score.acc},
         "task_mean_bias": None if score.bias is None else {"topic": topic, "value": score.bias},
-        **{
-            metric: records.item(score.acc, cluster) if topic == name else None
-            for metric, name in TOPIC_METRICS.items()
-        },
+        **_NO_TOPICS,
+        _METRIC_OF[topic]: records.item(score.acc, cluster),
     }
 
 

@@ -30,7 +30,7 @@ def official_letter(text: str, letters: Iterable[str]) -> str | None:
     ('B', 'C')
     """
     labels = frozenset(letters)
-    for marker in reversed(list(_MARKER.finditer(text))):
+    for marker in _markers_backwards(text):
         begin = _LATEX.match(text, marker.end()).end()  # type: ignore[union-attr]
         for form in (_BRACKETED, _RUN):
             found = form.match(text, begin)
@@ -39,6 +39,20 @@ def official_letter(text: str, letters: Iterable[str]) -> str | None:
                 return part if part in labels else None
     last = next((letter for letter in reversed(text) if letter.isupper()), None)
     return last if last in labels else None
+
+
+def _markers_backwards(text: str) -> Iterator[re.Match[str]]:
+    """The markers of a text, the last first."""
+    if not text.isascii():  # some letters are longer in lower case, and ſ counts as an s
+        yield from reversed(list(_MARKER.finditer(text)))
+        return
+    lowered = text.lower()
+    at = lowered.rfind("answer")
+    while at >= 0:
+        marker = _MARKER.match(text, at)
+        if marker:
+            yield marker
+        at = lowered.rfind("answer", 0, at)
 
 
 def _leading_labels(run: str, labels: frozenset[str]) -> str:
@@ -189,6 +203,14 @@ _CHOICES = tuple(
 _LETTER_FIRST = tuple((words, re.compile(form)) for words, form in LETTER_FIRST)
 _NOTHING: tuple[str, ...] = ()
 
+#: The last line of most replies. Nothing can follow it or take it back, so that no other place need be looked for.
+_LAST_LINE = re.compile(
+    r"(?:final |correct )?answer ?: ?[\[(]?([A-Z])[\])]?\.?"
+    r"|(?:(?:so|thus|therefore|hence),? )?(?:the )?(?:correct |final |best |most likely )?answer is [\[(]?([A-Z])[\])]?\.?",
+    re.IGNORECASE | re.ASCII,
+)
+_LONGEST_LAST_LINE = 60
+
 #: Places looked at: no honest reply has more, and a reply of nothing but markers stays linear.
 _MOST_PLACES = 50
 _TAIL = 8000
@@ -229,7 +251,8 @@ class _Reader:
     def __init__(self, text: str, options: Mapping[str, str]) -> None:
         self.text = text
         self.options = options
-        self._folded: dict[str, str] = {}
+        self._initials: list[tuple[str, str]] = []
+        self._folded: dict[str, list[tuple[str, str]]] = {}
 
     def read(self) -> Reading:
         """The reading of the whole reply."""
@@ -255,6 +278,9 @@ class _Reader:
 
     def declared(self) -> Reading | None:
         """The reading of the last declaration that says anything, or None without one."""
+        closing = self.closing_line()
+        if closing:
+            return closing
         found, after = None, 0
         places = stated(self.text)[::-1][:_MOST_PLACES]
         for number, place in enumerate(places):
@@ -268,6 +294,17 @@ class _Reader:
                 found, after = choice, place.start
                 break
         return found and self.corrected(found, after)
+
+    def closing_line(self) -> Reading | None:
+        """The reading of a last line that is nothing but a plain declaration."""
+        begin = self.text.rfind("\n") + 1
+        if len(self.text) - begin > _LONGEST_LAST_LINE:
+            return None
+        line = _LAST_LINE.fullmatch(self.text, begin)
+        if not line:
+            return None
+        label = (line[1] or line[2]).upper()
+        return Reading(label, "marker" if line[1] else "statement") if label in self.options else None
 
     def corrected(self, reading: Reading, after: int) -> Reading:
         """The reading, or what a second thought after it says instead: "the answer is C… wait, D is the answer"."""
@@ -538,21 +575,21 @@ class _Reader:
 
     # Texts of options -------------------------------------------------------------------------------------------------
 
-    def candidates(self, text: str) -> Iterator[tuple[str, str]]:
+    def candidates(self, text: str) -> list[tuple[str, str]]:
         """The labels and folded texts of the options that begin with the same letter or digit; no one-letter texts."""
+        if not self._initials:
+            self._initials = [(_initial(option), label) for label, option in self.options.items()]
         initial = _initial(text)
-        for label, option in self.options.items():
-            if _initial(option) == initial:
-                folded = self._folded.get(label)
-                if folded is None:
-                    folded = self._folded[label] = _fold(option)
-                if len(folded) > 1 or folded.isdigit():
-                    yield label, folded
+        found = self._folded.get(initial)
+        if found is None:
+            found = [(label, _fold(self.options[label])) for first, label in self._initials if first == initial]
+            found = self._folded[initial] = [(a, b) for a, b in found if len(b) > 1 or b.isdigit()]
+        return found
 
     def named_text(self, text: str) -> str | None:
         """The label of the one option whose text this is, but for case, punctuation and spaces; None otherwise."""
         for part, rest in _readings_of(text):
-            options = list(self.candidates(part))
+            options = self.candidates(part)
             wanted = _squeeze(_fold(part)) if options else ""
             labels = [label for label, option in options if _squeeze(option) == wanted]
             if labels:
@@ -561,7 +598,7 @@ class _Reader:
 
     def begins(self, text: str) -> str | None:
         """The label of the longest option text that a text begins with, or None."""
-        options = list(self.candidates(text))
+        options = self.candidates(text)
         folded = _fold(text[: 100 + 2 * max(len(option) for _, option in options)]) + " " if options else ""
         fitting = [(len(option), label) for label, option in options if folded.startswith(option + " ")]
         return max(fitting)[1] if fitting else None
@@ -571,6 +608,9 @@ _ALNUM = re.compile(r"[^\W_]")
 
 
 def _initial(text: str) -> str:
+    first = text[:1]
+    if first.isalnum() and first.isascii():
+        return first.lower()
     found = _ALNUM.search(text)
     return found[0].casefold() if found else ""
 

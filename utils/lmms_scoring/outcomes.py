@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Outcome(str, Enum):
@@ -15,8 +15,7 @@ class Outcome(str, Enum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The answer a reply states, and the rule that found it.
 
     `value` is None where the reply states no answer; `how` then names the reason ("empty", "two answers", …).
@@ -26,8 +25,7 @@ class Reading:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """Both readings of one reply.
 
     `acc` (0.0 or 1.0) and `bias` (0.0, 1.0, or None where the row has no expected bias) follow the official rules to the

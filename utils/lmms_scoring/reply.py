@@ -9,7 +9,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 # --- cleaning -------------------------------------------------------------------------------------------------------
 
@@ -116,6 +117,8 @@ def request_failed(reply: object) -> bool:
     return isinstance(reply, str) and reply.startswith(NO_REPLY)
 
 
+# Two readings of one reply look at it one after the other.
+@lru_cache(maxsize=2)
 def visible(text: str) -> str | None:
     """The text without its reasoning, or None where the reasoning was cut off before its end.
 
@@ -146,6 +149,7 @@ def visible(text: str) -> str | None:
     return "".join(kept) + text[begin:]
 
 
+@lru_cache(maxsize=2)
 def first_turn(text: str) -> str:
     """The text up to the first end-of-turn token, invented user turn or, once it has answered, next question."""
     if "<" in text or "[" in text:
@@ -214,8 +218,7 @@ def clean(reply: object) -> str | None:
 # --- stated answers -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(NamedTuple):
     """One place where a reply states an answer.
 
     `text` is what stands in the answer's place, trimmed, never a placeholder, never empty; `how` is "tag", "boxed",

@@ -853,3 +853,35 @@ def test_the_grammar_of_the_parity_run_names_answers_of_every_kind() -> None:
     assert {score.official for score in read} == {None, *TEN}
     assert {score.outcome for score in read} == {Outcome.CORRECT, Outcome.OTHER, Outcome.UNREADABLE}
     assert any(re.search("two", score.reading.how) for score in read)
+
+
+_LAST_LINES = (
+    "ANSWER: {}",
+    "Final answer: ({}).",
+    "the answer is [{}]",
+    "So, the correct answer is {}.",
+    "answer :{}",
+    "ANSWER: {}?",
+)
+_BEFORE = (
+    "",
+    "Pain points to (B), not C.\n",
+    "The answer is D.\n",
+    "I choose A\n",
+    "\\boxed{D}\n",
+    "If so,\n",
+    "Not\n",
+    "Wait, ",
+)
+
+
+@pytest.mark.parametrize("before", _BEFORE)
+@pytest.mark.parametrize("line", _LAST_LINES)
+@pytest.mark.parametrize("letter", ["B", "b", "A", "J"])
+def test_a_plain_last_line_is_read_as_the_whole_search_reads_it(
+    monkeypatch: pytest.MonkeyPatch, before: str, line: str, letter: str
+) -> None:
+    reply = before + line.format(letter)
+    quick = choices.letter(reply, OPTIONS["ten"])
+    monkeypatch.setattr(choices._Reader, "closing_line", lambda reader: None)
+    assert choices.letter(reply, OPTIONS["ten"]) == quick

@@ -56,10 +56,8 @@ _FOLDED |= dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\uf
 _FOLDED |= dict.fromkeys(map(ord, "“”„«»「」『』"), '"') | dict.fromkeys(map(ord, "‘’´"), "'")
 _FOLDED |= dict.fromkeys(map(ord, "‐‑‒–—−"), "-") | {ord("【"): "[", ord("】"): "]", ord("〔"): "[", ord("〕"): "]"}
 
-# Two patterns, because one that mixes both planes is slow.
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_FOLDABLE = re.compile(f"[{''.join(re.escape(chr(code)) for code in _FOLDED if code < 0x10000)}]+")
-_MATHEMATICAL = re.compile("[\U0001d400-\U0001d7ff]+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 _NAMES = "|".join(REASONING_TAGS)
 _REASONING = re.compile(rf"[<\[◁](/?)(?:{_NAMES})\s{{0,8}}[>\]▷]", re.IGNORECASE)
@@ -97,10 +95,10 @@ def fold(text: str) -> str:
     Unlike NFKC it leaves superscripts, fractions and ligatures alone, which carry meaning in numbers.
     """
     if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    if text.isascii() and not any(mark in text for mark in "\r\v\f"):
-        return text
-    return _MATHEMATICAL.sub(_folded, _FOLDABLE.sub(_folded, text))
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\v" in text or "\f" in text:
+        text = text.replace("\v", "\n").replace("\f", "\n")
+    return text if text.isascii() else _NOT_ASCII.sub(_folded, text)
 
 
 def _folded(found: re.Match[str]) -> str:
@@ -210,9 +208,11 @@ def clean(reply: object) -> str | None:
     'ANSWER: C'
     """
     text = visible(to_text(reply))
-    if text is not None and not text.isascii():
-        text = visible(fold(text))  # the tags, too, may be full-width
-    return None if text is None else plain(first_turn(fold(text))).strip()
+    if text is None:
+        return None
+    folded = fold(text)
+    seen = folded if text.isascii() else visible(folded)  # the tags, too, may be full-width
+    return None if seen is None else plain(first_turn(seen)).strip()
 
 
 # --- stated answers -------------------------------------------------------------------------------------------------

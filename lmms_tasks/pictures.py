@@ -12,6 +12,7 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from operator import attrgetter
 from typing import Any
 
 from PIL import Image
@@ -31,20 +32,35 @@ class Picture(Image.Image):
     where it would refuse or forget to, the methods here do it. Whether the pixels are still those of the source can so
     be told by identity.
 
+    Like PIL's own images from files it may be decoded only when its pixels are asked for: a client that sends the file
+    on as it is never needs them.
+
     Args:
-        image: a decoded image in RGB; its pixels must not be changed any more.
-        source: gives the bytes of the file from which it was decoded.
+        image: a decoded image in RGB, whose pixels must not be changed any more; or, with `decode`, one that tells no
+            more than size and info.
+        source: gives the bytes of the file from which it is decoded.
         key: what names the picture among all of this process, None for one that is not asked for again.
+        decode: gives the decoded image in RGB.
     """
 
     _decoded: object = None
     _source: Callable[[], bytes]
     _key: Hashable = None
+    _decode: Callable[[], Image.Image] | None = None
+    _im: Any = None
 
-    def __init__(self, image: Image.Image, source: Callable[[], bytes], key: Hashable = None) -> None:
+    def __init__(
+        self,
+        image: Image.Image,
+        source: Callable[[], bytes],
+        key: Hashable = None,
+        decode: Callable[[], Image.Image] | None = None,
+    ) -> None:
         super().__init__()
-        self._decoded = self.im = image.im
-        self._mode = image.mode
+        self._decode = decode
+        if decode is None:
+            self._decoded = self.im = image.im
+        self._mode = "RGB"
         self._size = image.size
         self.info = image.info.copy()
         self.readonly = 1
@@ -52,18 +68,34 @@ class Picture(Image.Image):
         self._key = key
 
     @property
+    def im(self) -> Any:
+        """The pixels as PIL holds them."""
+        if self._im is None and self._decode is not None:
+            image = self._decode()
+            self._decoded = self._im = image.im
+            self.info = image.info.copy()
+        return _inner(self)
+
+    @im.setter
+    def im(self, pixels: Any) -> None:
+        self._im = pixels
+
+    @property
     def unchanged(self) -> bool:
         """Whether the pixels are the source's."""
-        return self._decoded is not None and self.im is self._decoded
+        return self._im is self._decoded and (self._im is not None or self._decode is not None)
 
     def copy(self) -> Image.Image:
         """A picture of its own with the same pixels; they are copied when one of the two is changed."""
-        return Picture(self, self._source, self._key) if self.unchanged else super().copy()
+        if not self.unchanged:
+            return super().copy()
+        return Picture(self, self._source, self._key, self._decode if self._im is None else None)
 
     __copy__ = copy
 
     def load(self) -> Any:
         """Access to single pixels."""
+        _ = self.im
         access = super().load()
         return _Pixels(self) if self.unchanged and self.readonly else access
 
@@ -91,6 +123,11 @@ class Picture(Image.Image):
         return mine == (other.mode, other.size, other.info) and self.tobytes() == other.tobytes()
 
     __hash__ = None  # type: ignore[assignment]
+
+
+# Before release 11, PIL keeps the pixels in a plain attribute.
+_OWN = getattr(Image.Image, "im", None)
+_inner: Callable[[Image.Image], Any] = _OWN.fget if isinstance(_OWN, property) else attrgetter("_im")  # type: ignore[assignment]
 
 
 class _Pixels:

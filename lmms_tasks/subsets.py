@@ -21,7 +21,7 @@ from lmms_data.archive import ImageArchive
 from lmms_data.errors import DataError
 from lmms_tasks import __version__
 from lmms_tasks.log import info_once
-from lmms_tasks.pictures import Picture
+from lmms_tasks.pictures import Picture, pixels_of_png
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -89,20 +89,17 @@ class Subset:
         with stopping_the_run():
             archive = _archive(self.spec, os.environ.get(sources.DATA, ""))
             shared = self.spec.cache_bytes > 0
-            return [
-                Picture(
-                    archive.image(name, "RGB"),
-                    partial(archive.read, name),
-                    (str(archive.path), name) if shared else None,
-                )
-                for name in names
-            ]
+            if shared:
+                return [
+                    Picture(archive.image(name, "RGB"), partial(archive.read, name), (str(archive.path), name))
+                    for name in names
+                ]
+            return [_picture(archive.read(name), archive.where(name)) for name in names]
 
     def embedded_image(self, image: Mapping[str, Any], row: object) -> Image.Image:
         """The image that a row holds, in RGB."""
         with stopping_the_run():
-            data = image["bytes"]
-            return Picture(lmms_data.images.decode(data, f"{self.benchmark}, row {row}", mode="RGB"), lambda: data)
+            return _picture(image["bytes"], f"{self.benchmark}, row {row}")
 
     def image_sizes(self, names: Sequence[str]) -> list[tuple[int, int]]:
         """Width and height of the named images, in order, read from their headers."""
@@ -114,6 +111,20 @@ class Subset:
         """Width and height of the image that a row holds, read from its header."""
         with stopping_the_run():
             return lmms_data.images.size(image["bytes"], f"{self.benchmark}, row {row}")
+
+
+def _picture(data: bytes, where: str) -> Picture:
+    """The picture of a file in RGB; one that may be sent on as it is, is decoded when somebody asks for its pixels."""
+    image = lmms_data.images.opened(data, where)
+    if pixels_of_png(data) is None:
+        image = lmms_data.images.load(image, where)
+        return Picture(image if image.mode == "RGB" else image.convert("RGB"), lambda: data)
+
+    def decode() -> Image.Image:
+        with stopping_the_run():
+            return lmms_data.images.load(image, where)
+
+    return Picture(image, lambda: data, decode=decode)
 
 
 @functools.cache

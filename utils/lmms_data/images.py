@@ -36,17 +36,37 @@ def decode(data: bytes, where: str, *, mode: str | None = None, max_pixels: int 
             whatever `PIL.ImageFile.LOAD_TRUNCATED_IMAGES` says: lmms-eval switches it on, and PIL then shows a
             cut-off picture as a grey area.
     """
+    image = opened(data, where, max_pixels=max_pixels)
+    load(image, where)
+    return image if mode in (None, image.mode) else image.convert(mode)
+
+
+def opened(data: bytes, where: str, *, max_pixels: int = MAX_PIXELS) -> Image.Image:
+    """The picture in `data`, to be decoded by `load`; of a PNG the checksums are compared already.
+
+    Raises:
+        ImageError: the data does not begin like a picture, a checksum is wrong, or it has too many pixels.
+    """
     image = _opened(data, where)
     _bounded(image, where, max_pixels)
+    return image
+
+
+def load(image: Image.Image, where: str) -> Image.Image:
+    """The same picture, which `opened` gave, fully decoded.
+
+    Raises:
+        ImageError: as `decode` does.
+    """
     _make_strict(image)
     try:
         image.load()
     except Exception as error:
-        raise ImageError(f"{where} is cut off or damaged ({_short(error)}; {len(data):,} bytes)", _REMEDY) from error
+        raise ImageError(f"{where} is cut off or damaged ({_short(error)})", _REMEDY) from error
     finally:
         # The reader refers to the image: without this, its pixels would stay until the garbage collector comes round.
         vars(image).pop("load_read", None)
-    return image if mode in (None, image.mode) else image.convert(mode)
+    return image
 
 
 def glance(data: bytes, where: str, *, max_pixels: int = MAX_PIXELS) -> None:

@@ -20,6 +20,9 @@ from PIL import Image
 KEPT_BYTES = 112 << 20
 """So many bytes of PNG files are kept: as PNG, all of SLAKE's test images need less."""
 
+sent = False
+"""Whether this process has saved a picture as it was: a client of a server does, a model here does not."""
+
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _RGB = bytes([8, 2, 0, 0])
 """Depth, colour type and methods of a PNG that holds eight-bit RGB, in its IHDR."""
@@ -32,15 +35,10 @@ class Picture(Image.Image):
     where it would refuse or forget to, the methods here do it. Whether the pixels are still those of the source can so
     be told by identity.
 
-    Like PIL's own images from files it may be decoded only when its pixels are asked for: a client that sends the file
-    on as it is never needs them.
-
     Args:
-        image: a decoded image in RGB, whose pixels must not be changed any more; or, with `decode`, one that tells no
-            more than size and info.
-        source: gives the bytes of the file from which it is decoded.
+        image: a decoded image in RGB; its pixels must not be changed any more.
+        source: gives the bytes of the file from which it was decoded.
         key: what names the picture among all of this process, None for one that is not asked for again.
-        decode: gives the decoded image in RGB.
     """
 
     _decoded: object = None
@@ -49,17 +47,26 @@ class Picture(Image.Image):
     _decode: Callable[[], Image.Image] | None = None
     _im: Any = None
 
-    def __init__(
-        self,
-        image: Image.Image,
-        source: Callable[[], bytes],
-        key: Hashable = None,
-        decode: Callable[[], Image.Image] | None = None,
-    ) -> None:
+    def __init__(self, image: Image.Image, source: Callable[[], bytes], key: Hashable = None) -> None:
+        self._begin(image, source, key)
+        self._decoded = self.im = image.im
+
+    @classmethod
+    def undecoded(cls, image: Image.Image, png: bytes, decode: Callable[[], Image.Image]) -> Picture:
+        """A picture that is decoded when somebody asks for its pixels, as PIL's own images from files are.
+
+        Args:
+            image: tells size and info.
+            png: what is saved, with the pixels that `decode` gives: who sends it to a server needs no others.
+            decode: gives the decoded image in RGB.
+        """
+        picture = cls.__new__(cls)
+        picture._begin(image, lambda: png, None)
+        picture._decode = decode
+        return picture
+
+    def _begin(self, image: Image.Image, source: Callable[[], bytes], key: Hashable) -> None:
         super().__init__()
-        self._decode = decode
-        if decode is None:
-            self._decoded = self.im = image.im
         self._mode = "RGB"
         self._size = image.size
         self.info = image.info.copy()
@@ -89,7 +96,9 @@ class Picture(Image.Image):
         """A picture of its own with the same pixels; they are copied when one of the two is changed."""
         if not self.unchanged:
             return super().copy()
-        return Picture(self, self._source, self._key, self._decode if self._im is None else None)
+        if self._im is None and self._decode is not None:
+            return Picture.undecoded(self, self._source(), self._decode)
+        return Picture(self, self._source, self._key)
 
     __copy__ = copy
 
@@ -109,12 +118,15 @@ class Picture(Image.Image):
         """Writes the image; as PNG, without other parameters and unchanged, from bytes that are made once."""
         plain = not params and not getattr(self, "encoderinfo", None)
         if plain and str(format).upper() == "PNG" and self.unchanged and hasattr(fp, "write"):
+            global sent
+            sent = True
             fp.write(_kept.get(self._key, self._png))
         else:
             super().save(fp, format, **params)
 
     def _png(self) -> bytes:
-        return pixels_of_png(self._source()) or encoded(self)
+        data = self._source()
+        return data if self._decode is not None else pixels_of_png(data) or encoded(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Image.Image):

@@ -19,9 +19,10 @@ import lmms_data.images
 from lmms_data import fetch, rows, schema, sources
 from lmms_data.archive import ImageArchive
 from lmms_data.errors import DataError
-from lmms_tasks import __version__
+from lmms_tasks import __version__, pictures
+from lmms_tasks.ahead import Ahead
 from lmms_tasks.log import info_once
-from lmms_tasks.pictures import Picture, pixels_of_png
+from lmms_tasks.pictures import Picture
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -56,6 +57,7 @@ class Subset:
         self.benchmark = self.spec.name
         self.name = name
         self.metadata: dict[str, Any] = {"version": version, "pack": f"lmms-tasks {__version__}"}
+        self._ahead = Ahead(self._png)
 
     def __repr__(self) -> str:
         return f"Subset({self.benchmark}, {self.name})"
@@ -77,6 +79,8 @@ class Subset:
             source = fetch.exact(source)
         self.metadata["data"] = source.describe()
         self.metadata["rows"] = len(loaded)
+        if "images" in loaded.column_names:
+            self._ahead.follow(loaded["images"])
         self.metadata["fingerprint"] = rows.fingerprint(loaded)
         info_once(
             f"{self.benchmark}/{self.name}: {len(loaded)} rows of {source.describe()}, "
@@ -94,7 +98,19 @@ class Subset:
                     Picture(archive.image(name, "RGB"), partial(archive.read, name), (str(archive.path), name))
                     for name in names
                 ]
-            return [_picture(archive.read(name), archive.where(name)) for name in names]
+            if not pictures.sent:
+                return [_picture(archive.read(name), archive.where(name)) for name in names]
+            prepared = self._ahead.take(names)
+            self._ahead.prepare(names)
+            return [_picture(archive.read(name), archive.where(name), prepared.get(name)) for name in names]
+
+    def _png(self, name: str) -> bytes:
+        """A PNG file of the archive's image of that name."""
+        archive = _archive(self.spec, os.environ.get(sources.DATA, ""))
+        data = archive.read(name)
+        return pictures.pixels_of_png(data) or pictures.encoded(
+            lmms_data.images.decode(data, archive.where(name), mode="RGB")
+        )
 
     def embedded_image(self, image: Mapping[str, Any], row: object) -> Image.Image:
         """The image that a row holds, in RGB."""
@@ -113,18 +129,17 @@ class Subset:
             return lmms_data.images.size(image["bytes"], f"{self.benchmark}, row {row}")
 
 
-def _picture(data: bytes, where: str) -> Picture:
-    """The picture of a file in RGB; one that may be sent on as it is, is decoded when somebody asks for its pixels."""
+def _picture(data: bytes, where: str, png: bytes | None = None) -> Picture:
+    """The picture of a file in RGB; where a PNG of its pixels is there, it is decoded when somebody asks for them."""
     image = lmms_data.images.opened(data, where)
-    if pixels_of_png(data) is None:
-        image = lmms_data.images.load(image, where)
-        return Picture(image if image.mode == "RGB" else image.convert("RGB"), lambda: data)
 
     def decode() -> Image.Image:
         with stopping_the_run():
-            return lmms_data.images.load(image, where)
+            decoded = lmms_data.images.load(image, where)
+            return decoded if decoded.mode == "RGB" else decoded.convert("RGB")
 
-    return Picture(image, lambda: data, decode=decode)
+    png = png or pictures.pixels_of_png(data)
+    return Picture.undecoded(image, png, decode) if png else Picture(decode(), lambda: data)
 
 
 @functools.cache

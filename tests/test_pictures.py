@@ -32,9 +32,21 @@ def file(image: Image.Image, format: str = "PNG", **options: Any) -> bytes:
     return out.getvalue()
 
 
+@pytest.fixture(params=["decoded", "not yet decoded"], autouse=True)
+def _both_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KIND, "decoded", request.param == "decoded")
+
+
+KIND = {"decoded": True}
+
+
 def handed(data: bytes | None = None, key: object = None) -> Picture:
     """A picture as a task hands it to a model."""
     data = file(drawn()) if data is None else data
+    png = pictures.pixels_of_png(data)
+    if png and not KIND["decoded"]:
+        image = Image.open(io.BytesIO(data))
+        return Picture.undecoded(image, png, lambda: (image.load(), image)[1])
     return Picture(Image.open(io.BytesIO(data)).convert("RGB"), lambda: data, key)  # type: ignore[arg-type]
 
 

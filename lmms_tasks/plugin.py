@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lmms_tasks import __version__
+from lmms_tasks import __version__, resuming
 from lmms_tasks.log import info_once, warn_once
 
 PRECEDENCE_VARIABLE = "LMMS_TASKS_PRECEDENCE"
@@ -40,12 +40,14 @@ def register() -> list[Any]:
     A script that builds its own `TaskManager` calls this once beforehand. Raises SystemExit, which lmms-eval does not
     swallow, where lmms-eval has changed so far that our names might silently mean other tasks.
     """
+    from lmms_eval.caching.response_cache import ResponseCache
     from lmms_eval.evaluator_utils import TaskOutput
     from lmms_eval.models.registry_v2 import ModelManifest
 
     from lmms_tasks.repeats import fill_stability_columns
 
     fill_stability_columns(TaskOutput)
+    resuming.outlive_interruptions(ResponseCache)
     if precedence_wanted():
         _take_precedence()
     return [
@@ -92,6 +94,7 @@ def _with_our_tasks(original: Callable[..., Any], index_folder: Callable[..., An
         except Exception as error:
             raise SystemExit(_CHANGED.format(version=__version__, what=error, variable=PRECEDENCE_VARIABLE)) from error
         _refuse_folders_named_like_tasks(ours)
+        resuming.OURS.update(ours)
         _announce(sorted(ours.keys() & builtin.keys()), len(ours))
         return index
 

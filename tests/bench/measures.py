@@ -148,21 +148,28 @@ def vlms_pictures(hub: Path, step: int) -> Row:
     )  # fmt: skip
 
 
+_THOUGHTS = (
+    "The patient has had pain since days, with a rise of the count and a mass on the left, which speaks for the second "
+    "option rather than for the first. "
+)
+#: In the forms that real replies mostly have: reasoning and the asked last line, or the bare answer.
 REPLIES = {
-    "slake": [
-        "The scan shows the liver.\nANSWER: Liver",
-        "Yes",
-        "ANSWER: No, there is nothing",
-        "图中显示肝脏。\nANSWER: 肝脏",
-    ],
+    "slake": ["Liver", "Yes", "The scan shows the liver.\nANSWER: Liver", "图中显示肝脏。\nANSWER: 肝脏"],
     "medxpertqa": [
-        "Step by step: pain points to B.\nANSWER: B",
-        "The answer is (C).",
-        "**D**",
-        "I would rather say A or B",
+        "B", f"{_THOUGHTS * 8}\n\nANSWER: B", f"{_THOUGHTS * 2}\n\nFinal answer: (C)", f"{_THOUGHTS}\n**ANSWER: D**",
+        f"{_THOUGHTS * 3}\n\nTherefore, the answer is (C).", "**D**",
     ],
     "vlms_are_biased": ["{4}", "There are 4 legs.", "{Yes}", "I count 1, 2, 3, 4 and 5: {5}"],
-}
+}  # fmt: skip
+#: In forms that nobody asked for, which take the whole search.
+FREE_REPLIES = {
+    "slake": ["The organ shown is the liver.", "There is nothing unusual here", "这是肝脏", "It might be the lung or the heart"],
+    "medxpertqa": [
+        "I would rather say A or B", f"{_THOUGHTS * 4} The most likely diagnosis is (C), because of the pain.",
+        "C) left upper mass", f"{_THOUGHTS * 8}\n\nSo option D is the most appropriate.",
+    ],
+    "vlms_are_biased": ["It has four legs, not five", "I can see 4 legs, one of which is hidden", "Yes, both lines are equal", "4 or 5"],
+}  # fmt: skip
 
 
 def documents(hub: Path, count: int) -> dict[str, list[dict[str, Any]]]:
@@ -181,29 +188,69 @@ def hooks_of(name: str) -> Any:
     return importlib.import_module(f"lmms_tasks.{name}.hooks")
 
 
+def _given(name: str, docs: list[dict[str, Any]], replies: list[str]) -> list[tuple[dict[str, Any], str]]:
+    return [(doc, replies[number % len(replies)]) for number, doc in enumerate(docs)]
+
+
+def _real(name: str) -> list[tuple[dict[str, Any], str]]:
+    """The real replies of a benchmark with their documents, none where the folder of real data is not there."""
+    from lmms_data import rows, schema, sources
+
+    shared = ROOT.parent / "shared"
+    files = sorted((shared / "replies").glob(f"{name}_*.jsonl")) if (shared / "hub").is_dir() else []
+    documents: dict[str, dict[str, Any]] = {}
+    if files:
+        spec = schema.benchmark(name)
+        source = sources.resolve(spec, {"LMMS_TASKS_DATA": str(shared / "hub")})
+        column = "qid" if name == "slake" else "id"
+        for subset in spec.subsets:
+            documents |= {str(row[column]): row for row in rows.load(spec, subset, source=source)}
+    found = []
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            saved = json.loads(line)
+            document = documents.get(str(saved.get("id", saved.get("qid"))))
+            if document and isinstance(saved["reply"], str):
+                found.append((document, saved["reply"]))
+    return found
+
+
 def scoring(hub: Path, oracle: str | None, folder: Path, count: int) -> Iterator[Row]:
     """`process_results` with all metrics against the reference scorer alone, a document."""
     docs = documents(hub, count)
-    items = {
-        "slake": [[REPLIES["slake"][n % 4], doc["answer"]] for n, doc in enumerate(docs["slake"])],
-        "medxpertqa": [[REPLIES["medxpertqa"][n % 4], len(doc["options"])] for n, doc in enumerate(docs["medxpertqa"])],
-        "vlms_are_biased": [
-            [REPLIES["vlms_are_biased"][n % 4], doc["ground_truth"], doc["expected_bias"]]
-            for n, doc in enumerate(docs["vlms_are_biased"])
-        ],
-    }
-    theirs: dict[str, float] = {}
+    sets: dict[tuple[str, str], list[tuple[dict[str, Any], str]]] = {}
+    for name in docs:
+        sets[name, "usual replies"] = _given(name, docs[name], REPLIES[name])
+        sets[name, "free replies"] = _given(name, docs[name], FREE_REPLIES[name])
+        if name != "vlms_are_biased" and (real := _real(name)):
+            sets[name, f"{len(real):,} real replies"] = real
+    theirs: list[float] = []
     if oracle:
-        (folder / "replies.json").write_text(json.dumps(items), encoding="utf-8")
-        theirs = last_json(run([oracle, str(HERE / "reference.py"), "scoring", str(folder / "replies.json")]))
-    for name, rows in docs.items():
+        asked = [
+            (
+                name,
+                [
+                    [reply, doc["answer"]]
+                    if name == "slake"
+                    else [reply, len(doc["options"])]
+                    if name == "medxpertqa"
+                    else [reply, doc["ground_truth"], doc["expected_bias"]]
+                    for doc, reply in pairs
+                ],
+            )
+            for (name, _), pairs in sets.items()
+        ]
+        (folder / "replies.json").write_text(json.dumps(asked), encoding="utf-8")
+        theirs = last_json(run([oracle, str(HERE / "reference.py"), "scoring", str(folder / "replies.json")]))[
+            "seconds"
+        ]
+    for number, ((name, kind), pairs) in enumerate(sets.items()):
         hook = hooks_of(name).process_results
-        pairs = [(doc, [REPLIES[name][number % 4]]) for number, doc in enumerate(rows)]
-        ours = best(lambda pairs=pairs, hook=hook: [hook(doc, replies) for doc, replies in pairs]) / count  # type: ignore[misc]
-        yardstick = f"reference {theirs[name] * 1e6:.1f} µs" if theirs else "no EvalScope here"
-        ratio = ours / theirs[name] if theirs else None
+        ours = best(lambda pairs=pairs, hook=hook: [hook(doc, [reply]) for doc, reply in pairs]) / len(pairs)  # type: ignore[misc]
+        yardstick = f"reference {theirs[number] * 1e6:.1f} µs" if theirs else "no EvalScope here"
+        ratio = ours / theirs[number] if theirs else None
         yield Row(
-            f"{name} process_results, all metrics", f"{ours * 1e6:.1f} µs", yardstick, ratio, "at most 5 times",
+            f"{name} process_results, all metrics, {kind}", f"{ours * 1e6:.1f} µs", yardstick, ratio, "at most 5 times",
             None if ratio is None else ratio <= 5,
         )  # fmt: skip
 

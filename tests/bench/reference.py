@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 
-def scoring(path: str) -> dict[str, float]:
-    """Seconds a document of each reference scorer."""
+def scoring(path: str) -> dict[str, list[float]]:
+    """Seconds a document of the reference scorers, for each set of replies."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "parity"))
     import oracle  # type: ignore[import-not-found]
 
-    seconds = {}
-    for name, items in json.loads(Path(path).read_text(encoding="utf-8")).items():
+    seconds = []
+    for name, items in json.loads(Path(path).read_text(encoding="utf-8")):
         score = oracle.SCORERS[name][1]()
         best = float("inf")
         for _ in range(5):
@@ -27,8 +27,8 @@ def scoring(path: str) -> dict[str, float]:
             for item in items:
                 score(item)
             best = min(best, time.perf_counter() - began)
-        seconds[name] = best / len(items)
-    return seconds
+        seconds.append(best / len(items))
+    return {"seconds": seconds}
 
 
 def run(hub: str, url: str, out: str) -> dict[str, Any]:

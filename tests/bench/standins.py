@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,12 +24,13 @@ SPLITS = {
     "remove_background_q3": 1392,
 }
 TOPICS = ("Animals", "Logos", "Flags", "Chess Pieces", "Game Boards", "Optical Illusion", "Patterned Grid")
-DONE = "complete-1"
+DONE = "complete-2"
 
 
 def make(folder: Path, share: float) -> Path:
     """The folder of the three repositories, written where it is not there; `share` 1.0 is the published size."""
     if not (folder / DONE).exists():
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier form, or half made
         folder.mkdir(parents=True, exist_ok=True)
         chance = random.Random(1)
         canvas = texture()
@@ -165,7 +167,7 @@ def medxpertqa(folder: Path, share: float, chance: random.Random, canvas: Image.
             if name.endswith("png"):
                 data = packed(drawing(size, chance), "PNG", compress_level=3)
             else:
-                data = packed(photograph(canvas, size, chance), "JPEG", quality=90)
+                data = packed(photograph(canvas, size, chance), "JPEG", quality=96)
             archive.writestr(f"images/{name}", data)
     configs = "".join(f"- config_name: {t}\n  data_files:\n  - split: test\n    path: {t}/test.jsonl\n" for t in counts)
     (folder / "README.md").write_text(f"---\nlicense: cc0-1.0\nconfigs:\n{configs}---\n")

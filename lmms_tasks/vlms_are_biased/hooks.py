@@ -43,28 +43,27 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     bias, topic = doc["expected_bias"], vlms_are_biased.topic(doc["topic"])
     cluster = vlms_are_biased.object_key(doc["ID"])
     score = vlms_are_biased.score(records.reply_of(results), doc["ground_truth"], bias)
-    return {
-        **records.items(
-            score,
-            row=doc["ID"],
-            reference=doc["ground_truth"],
-            cluster=cluster,
-            slices={
-                "topic": topic,
-                "sub_topic": doc["sub_topic"],
-                "type_of_question": doc["type_of_question"],
-                "pixel": doc["pixel"],
-                "bias": bias,
-                "biased": score.bias,
-            },
-        ),
-        "bias_ratio": None if score.bias is None else records.item(score.bias, cluster),
-        "bias_ratio_flexible": None if score.bias is None else records.item(score.bias_flexible, cluster),
-        "task_mean": {"topic": topic, "value": score.acc},
-        "task_mean_bias": None if score.bias is None else {"topic": topic, "value": score.bias},
-        **_NO_TOPICS,
-        _METRIC_OF[topic]: records.item(score.acc, cluster),
-    }
+    items = records.items(
+        score,
+        row=doc["ID"],
+        reference=doc["ground_truth"],
+        cluster=cluster,
+        slices={
+            "topic": topic,
+            "sub_topic": doc["sub_topic"],
+            "type_of_question": doc["type_of_question"],
+            "pixel": doc["pixel"],
+            "bias": bias,
+            "biased": score.bias,
+        },
+    )
+    items["bias_ratio"] = None if score.bias is None else records.item(score.bias, cluster)
+    items["bias_ratio_flexible"] = None if score.bias is None else records.item(score.bias_flexible, cluster)
+    items["task_mean"] = {"topic": topic, "value": score.acc}
+    items["task_mean_bias"] = None if score.bias is None else {"topic": topic, "value": score.bias}
+    items.update(_NO_TOPICS)
+    items[_METRIC_OF[topic]] = records.item(score.acc, cluster)
+    return items
 
 
 def process_results_without_bias(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:

@@ -43,18 +43,24 @@ def official_bias(reply: object, ground_truth: object, expected_bias: object | N
 
 def _official(reply: object, ground_truth: object, expected_bias: object | None) -> tuple[float, float | None, str]:
     said = _bare("" if reply is None else str(reply))
-    truth = _bare(str(ground_truth))
-    bias = None if expected_bias is None else _bare(str(expected_bias))
+    truth, truth_digits = _expected(str(ground_truth))
+    bias, bias_digits = (None, None) if expected_bias is None else _expected(str(expected_bias))
     correct = said == truth
     biased = said == bias
     read = said
     if not correct and not biased:
         digits = _joined_digits(said)
         if digits:
-            correct = digits == _joined_digits(truth)
-            biased = bias is not None and digits == _joined_digits(bias)
+            correct = digits == truth_digits
+            biased = digits == bias_digits
             read = digits
     return float(correct), None if bias is None else float(biased), read[:_SHOWN]
+
+
+@lru_cache(maxsize=1024)
+def _expected(text: str) -> tuple[str, str]:
+    bare = _bare(text)
+    return bare, _joined_digits(bare)
 
 
 def _bare(text: str) -> str:
@@ -558,7 +564,8 @@ def object_key(id: str) -> str:
     >>> object_key("animal_0010_elk_notitle_Q1_px384"), object_key("Flag_of_Thailand_stripes_6_384_1")
     ('animal_0010_elk', 'Flag_of_Thailand_stripes_6')
     """
-    return _STRIPES.sub(r"\1", _MARKS.sub("", id))
+    key = _MARKS.sub("", id)
+    return _STRIPES.sub(r"\1", key) if "_stripes_" in key else key
 
 
 def topic(name: str) -> str:

@@ -43,10 +43,10 @@ def official_letter(text: str, letters: Iterable[str]) -> str | None:
 
 def _markers_backwards(text: str) -> Iterator[re.Match[str]]:
     """The markers of a text, the last first."""
-    if not text.isascii():  # some letters are longer in lower case, and ſ counts as an s
+    lowered = text.lower()
+    if "ſ" in text or len(lowered) != len(text):  # ſ counts as an s, and İ for one is longer in lower case
         yield from reversed(list(_MARKER.finditer(text)))
         return
-    lowered = text.lower()
     at = lowered.rfind("answer")
     while at >= 0:
         marker = _MARKER.match(text, at)
@@ -100,11 +100,12 @@ _VERDICT = re.compile(
 )
 _VERDICT_STARTS = (" is", " are", " be", "conclusion", "verdict", "choice", "final")
 
-#: A choice whose letter comes first: "option C is the correct answer"; and what must then stand before the letter.
+#: A choice whose letter comes first: "option C is the correct answer"; and what must then stand before the letter. A
+#: pattern that began with `\b` would be tried at every word.
 LETTER_FIRST = (
     (
         ("correct", "best", "right", "most ", "answer"),
-        r"\b([A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus )?"
+        r"([A-Z])(?<!\w[A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus )?"
         r"(?:the )?(?:single )?"
         r"(?:correct|best|right|answer|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
     ),

@@ -86,7 +86,7 @@ def to_text(reply: object) -> str:
         text = reply if isinstance(reply, str) else str(reply)
     except ValueError:  # an integer beyond Python's limit of digits
         return ""
-    return _SURROGATES.sub("?", text)
+    return text if text.isascii() else _SURROGATES.sub("?", text)
 
 
 def fold(text: str) -> str:
@@ -131,6 +131,8 @@ def visible(text: str) -> str | None:
             if channels[-1][1].lower() != "final":
                 return None
             text = text[channels[-1].end() :]
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return text
     kept: list[str] = []
     begin: int | None = 0
     for tag in _REASONING.finditer(text):
@@ -176,7 +178,7 @@ def _answered(before: str) -> bool:
 
 
 _STARS = re.compile(r"\*+")
-_PRODUCT = re.compile(r"\d\*+\d")
+_STARS_THEN_DIGIT = re.compile(r"\*+(?=\d)")
 _UNDERSCORES = re.compile(r"(?<![^\W_])(?<!_)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])(?!_)")
 _STRUCK = re.compile(r"~~[^~\n]{1,300}~~")
 _HTML = re.compile(r"</?(?:b|strong|i|em|u|p|mark|code|span|br)\s{0,4}/?>", re.IGNORECASE)
@@ -188,12 +190,17 @@ def _star(run: re.Match[str]) -> str:
     return run[0] if times else ""
 
 
+def _has_product(text: str) -> bool:
+    # A pattern that begins with the digit is tried at every digit of a long reply.
+    return any(text[max(0, run.start() - 1) : run.start()].isdecimal() for run in _STARS_THEN_DIGIT.finditer(text))
+
+
 def plain(text: str) -> str:
     """The text without markdown emphasis and its HTML likes; struck-out text is gone, a product `3*4` stays."""
     if "~~" in text:
         text = _STRUCK.sub("", text)
     if "*" in text:
-        text = _STARS.sub(_star, text) if _PRODUCT.search(text) else text.replace("*", "")
+        text = _STARS.sub(_star, text) if _has_product(text) else text.replace("*", "")
     if "_" in text:
         text = _UNDERSCORES.sub("", text)
     if "<" in text:

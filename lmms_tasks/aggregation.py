@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,8 +34,8 @@ def topic_mean(items: Iterable[Item]) -> float | None:
     for item in items:
         if item is not None:
             topics.setdefault(item["topic"], []).append(item["value"])
-    means = [sum(values) / len(values) for values in topics.values()]
-    return sum(means) / len(means) if means else None
+    means = [math.fsum(values) / len(values) for values in topics.values()]
+    return math.fsum(means) / len(means) if means else None
 
 
 def weighted_mean(metrics: Sequence[float | None], sizes: Sequence[int], weight_by_size: bool = True) -> Mean | None:
@@ -53,6 +54,7 @@ def _mean(weighted: Sequence[tuple[float, int]]) -> Mean | None:
     rows = sum(weight for _, weight in weighted)
     if not rows:
         return None
-    found = Mean(sum(value * weight for value, weight in weighted) / rows)
+    # fsum, since the items of a run of several processes come in another order, and must give the same mean.
+    found = Mean(math.fsum(value * weight for value, weight in weighted) / rows)
     found.rows = rows
     return found

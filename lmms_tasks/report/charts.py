@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -90,6 +91,40 @@ def dots(table: Table, runs: Sequence[str], *, label: str, value: str = "acc", r
             if depth.get(names[index]) == 0:
                 axes.axhline(index * step - step / 2, color=_GRID, linewidth=0.8)
     return _svg(figure, f"{table.title}: acc with its 95 % interval as dot and line, acc_flexible as ring")
+
+
+def differences(table: Table, runs: Sequence[str], *, label: str, values: Mapping[str, str]) -> str:
+    """Each row's differences with their intervals on a scale around 0; `values` maps columns to "dot" or "ring"."""
+    titles = [*table.labels, *table.columns]
+    names = list(dict.fromkeys(str(row[titles.index(label)]) for row in table.rows))
+    lines = [(name, run, column) for name in names for run in runs for column in values]
+    step = max(1.0, 0.5 * len(runs) * len(values) + 0.4)
+    figure, axes = _axes(_ROW * step * len(names), names, _WIDTH)
+    reach = 10.0
+    for row in table.rows:
+        name, run = str(row[titles.index(label)]), row[titles.index("run")]
+        for column, mark in values.items():
+            estimate = row[titles.index(column)]
+            if not isinstance(estimate, Estimate):
+                continue
+            inside = lines.index((name, run, column)) % (len(runs) * len(values))
+            y = names.index(name) * step + (inside - (len(runs) * len(values) - 1) / 2) * 0.5
+            ink = _RUN_INKS[runs.index(run) % RUN_COLOURS]
+            if estimate.low is not None and estimate.high is not None:
+                axes.plot([100 * estimate.low, 100 * estimate.high], [y, y], color=ink, linewidth=1.6)
+            face = ink if mark == "dot" else _PAPER
+            axes.plot([100 * estimate.value], [y], "o", markersize=5.5, markeredgecolor=ink, markerfacecolor=face)
+            ends = [end for end in (estimate.low, estimate.value, estimate.high) if end is not None]
+            reach = max(reach, *(abs(100 * end) for end in ends))
+    reach = 25 * math.ceil(reach / 25)
+    axes.axvline(0, color=_SOFT, linewidth=1)
+    axes.set_xlim(-1.04 * reach, 1.04 * reach)
+    axes.set_ylim(len(names) * step - step / 2, -step / 2)
+    ticks = [-reach, -reach / 2, 0, reach / 2, reach]
+    axes.set_xticks(ticks, [f"{tick:+g}".replace("-", "−") if tick else "0" for tick in ticks])
+    axes.set_yticks([index * step for index in range(len(names))])
+    _names(axes, names)
+    return _svg(figure, f"{table.title}: differences in percentage points with their 95 % intervals")
 
 
 def outcomes(table: Table, run: str) -> str:

@@ -183,9 +183,8 @@ def _difference(
     enough = any(one != other for one, other in pairs) and all(
         len({c for g, c in zip(groups, clusters, strict=True) if g == group}) > 1 for group in set(groups)
     )
-    difference = Estimate(
-        drawn.value, drawn.low if enough else None, drawn.high if enough else None, len(pairs), len(set(clusters))
-    )
+    low, high = (drawn.low, drawn.high) if enough else (None, None)
+    difference = Estimate(drawn.value, low, high, len(pairs), len(set(clusters)), signed=True)
     if by_topic:
         return Difference(name, metric, means[0], means[1], difference)
     test = statistics.mcnemar([one == 1.0 for one, _ in pairs], [other == 1.0 for _, other in pairs])

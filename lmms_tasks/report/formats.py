@@ -27,6 +27,24 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
+def signed(value: float) -> str:
+    """A difference of shares in percentage points, its sign always shown.
+
+    >>> signed(0.12345), signed(-0.5), signed(0.0)
+    ('+12.3', '−50.0', '0.0')
+    """
+    shown = percent(abs(value))
+    return shown if float(shown) == 0 else ("−" if value < 0 else "+") + shown
+
+
+def points(estimate: Estimate) -> tuple[str, str, str]:
+    """The value and the ends of its interval in percent; the ends are empty where there is no interval."""
+    show = signed if estimate.signed else percent
+    if estimate.low is None or estimate.high is None:
+        return show(estimate.value), "", ""
+    return show(estimate.value), show(estimate.low), show(estimate.high)
+
+
 def plain(text: object) -> str:
     """The text with invisible control and direction characters made visible as their code points."""
     return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", str(text))
@@ -37,8 +55,8 @@ def cell(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, Estimate):
-        inside = "" if value.low is None or value.high is None else f" [{percent(value.low)}, {percent(value.high)}]"
-        return percent(value.value) + inside
+        shown, low, high = points(value)
+        return f"{shown} [{low}, {high}]" if low else shown
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)
@@ -137,7 +155,7 @@ def _spreadsheet_safe(value: Any) -> Any:
 
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "−": "$-$", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
 
@@ -167,7 +185,8 @@ def latex(tables: Sequence[Table], *, runs: int = 1) -> str:
 
 def _latex_cell(value: Any) -> str:
     if isinstance(value, Estimate) and value.low is not None and value.high is not None:
-        return f"{percent(value.value)} {{\\scriptsize [{percent(value.low)}, {percent(value.high)}]}}"
+        shown, low, high = map(_latex_text, points(value))
+        return f"{shown} {{\\scriptsize [{low}, {high}]}}"
     return _latex_text(cell(value))
 
 

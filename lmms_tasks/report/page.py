@@ -54,7 +54,7 @@ def _render(template: str, **values: Any) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(
-        percent=formats.percent, cell=formats.cell, plain=formats.plain, count=lambda value: f"{value:,}"
+        points=formats.points, cell=formats.cell, plain=formats.plain, count=lambda value: f"{value:,}"
     )
     environment.tests["estimate"] = lambda value: isinstance(value, Estimate)
     script = _resource("report.js").strip()
@@ -121,6 +121,9 @@ def _charts(table: Table, loaded: Sequence[Run]) -> list[tuple[str, Any]]:
     try:
         if table.key == "vlms_are_biased_outcomes":
             drawn = [(run, charts.outcomes(table, run)) for run in labels if any(row[1] == run for row in table.rows)]
+        elif table.key == "vlms_are_biased_controls":
+            values = {"difference": "dot", "flexible difference": "ring"}
+            drawn = [("", charts.differences(table, labels, label="control", values=values))]
         elif table.key.endswith("_letters"):
             drawn = [(run, charts.letters(table, run)) for run in labels if any(row[1] == run for row in table.rows)]
         elif table.key == "slake_types":

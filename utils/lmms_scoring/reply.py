@@ -178,7 +178,8 @@ def _answered(before: str) -> bool:
 
 
 _STARS = re.compile(r"\*+")
-_STARS_THEN_DIGIT = re.compile(r"\*+(?=\d)")
+# Begins with the star: a pattern that begins with the digit is tried at every digit of a long reply.
+_PRODUCT = re.compile(r"\*(?<=\d\*)\**(?=\d)")
 _UNDERSCORES = re.compile(r"(?<![^\W_])(?<!_)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])(?!_)")
 _STRUCK = re.compile(r"~~[^~\n]{1,300}~~")
 _HTML = re.compile(r"</?(?:b|strong|i|em|u|p|mark|code|span|br)\s{0,4}/?>", re.IGNORECASE)
@@ -190,17 +191,12 @@ def _star(run: re.Match[str]) -> str:
     return run[0] if times else ""
 
 
-def _has_product(text: str) -> bool:
-    # A pattern that begins with the digit is tried at every digit of a long reply.
-    return any(text[max(0, run.start() - 1) : run.start()].isdecimal() for run in _STARS_THEN_DIGIT.finditer(text))
-
-
 def plain(text: str) -> str:
     """The text without markdown emphasis and its HTML likes; struck-out text is gone, a product `3*4` stays."""
     if "~~" in text:
         text = _STRUCK.sub("", text)
     if "*" in text:
-        text = _STARS.sub(_star, text) if _has_product(text) else text.replace("*", "")
+        text = _STARS.sub(_star, text) if _PRODUCT.search(text) else text.replace("*", "")
     if "_" in text:
         text = _UNDERSCORES.sub("", text)
     if "<" in text:

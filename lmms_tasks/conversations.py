@@ -11,7 +11,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmms_tasks.repeats import with_repeats
+from lmms_scoring.reply import to_text
+from lmms_tasks.repeats import log_can_hold, with_repeats
 from lmms_tasks.subsets import Subset
 
 if TYPE_CHECKING:
@@ -105,13 +106,13 @@ class EveryTurn:
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Any) -> list[list[str]]:
         """For each request, the turns of its repeats."""
-        return [[turn for reply in replies for turn in turns_of(reply)] for replies in resps]
+        return [[turn for reply in log_can_hold(replies) for turn in turns_of(reply)] for replies in resps]
 
 
 def turns_of(reply: Any) -> list[str]:
     """The two turns of one reply, as texts."""
     given = list(reply) if isinstance(reply, (list, tuple)) else [reply]
-    texts = ["" if turn is None else str(turn) for turn in given]
+    texts = [turn if isinstance(turn, str) else to_text(turn) for turn in given]
     return ([""] * TURNS + texts)[-TURNS:]
 
 
@@ -122,7 +123,8 @@ def scoring(score: Hook) -> Hook:
     @functools.wraps(score)
     def process_results(doc: Any, results: Sequence[Any]) -> dict[str, Any]:
         given = results[0] if results else ""
-        turns = given if isinstance(given, (list, tuple)) else turns_of(given)
+        whole = isinstance(given, (list, tuple)) and given and len(given) % TURNS == 0
+        turns = given if whole else turns_of(given)
         return score_all(doc, [list(turns[start : start + TURNS]) for start in range(0, len(turns), TURNS)])
 
     return process_results

@@ -8,22 +8,24 @@ plugin hands the scores to lmms-eval's own statistics.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lmms_scoring.reply import request_failed
+from lmms_scoring.reply import request_failed, to_text
 from lmms_tasks.log import warn
 
 
 class EveryReply:
     """A filter for lmms-eval that lets every repeat through; a single reply is passed on by itself.
 
-    What is no text (a back end's None, a number, a structure) becomes text here, since lmms-eval's next step would raise.
+    What is no text (a back end's None, a number, a structure) becomes text here, since lmms-eval's next step would raise,
+    and what no file can hold is replaced: lmms-eval would give up a task's sample log at the first such reply.
     """
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Any) -> list[Any]:
         """For each request its reply, or the list of its repeats."""
-        texts = [[_text(reply) for reply in replies] for replies in resps]
+        texts = [[_text(reply) for reply in log_can_hold(replies)] for replies in resps]
         failed = sum(request_failed(_last(reply)) for replies in texts for reply in replies)
         if failed:
             warn(
@@ -38,8 +40,35 @@ def _text(reply: Any) -> Any:
     if reply is None:
         return ""
     if isinstance(reply, (list, tuple)):  # the turns of a conversation
-        return ["" if turn is None else str(turn) for turn in reply]
-    return reply if isinstance(reply, str) else str(reply)
+        return [turn if isinstance(turn, str) else to_text(turn) for turn in reply]
+    return reply if isinstance(reply, str) else to_text(reply)
+
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def writable(value: Any) -> Any:
+    """The reply as text, turns of a conversation as texts, None as it is.
+
+    What no file in UTF-8 can hold, one half of a surrogate pair, becomes U+FFFD, which no rule reads either: a model's
+    tokens may split a character, and servers pass on the halves.
+    """
+    if isinstance(value, (list, tuple)):
+        return [_writable(turn) for turn in value]
+    return _writable(value)
+
+
+def _writable(text: Any) -> Any:
+    if isinstance(text, str):
+        return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+    return None if text is None else to_text(text)
+
+
+def log_can_hold(replies: Sequence[Any]) -> Sequence[Any]:
+    """The replies in writable form, put in the place of those that were not: lmms-eval logs the list that it gave us."""
+    if isinstance(replies, list):
+        replies[:] = map(writable, replies)
+    return replies
 
 
 def _last(reply: Any) -> Any:

@@ -3,7 +3,8 @@
 lmms-eval 0.7.2 and 0.7.3 store replies when the model has answered the last of all requests, and read only what a
 finished run has stored: a run that is killed in its ninth hour begins again. Here a run that includes tasks of this pack
 stores its replies every so many requests, and a later run with the same `--use_cache` reads what the killed one stored.
-lmms-eval's notes of failed requests are no replies and are not stored.
+lmms-eval's notes of failed requests are no replies and are not stored, and a reply that no file can hold, which would end
+the run, is stored as far as one can.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from urllib.parse import quote
 
 from lmms_scoring.reply import request_failed
 from lmms_tasks.log import info_once
+from lmms_tasks.repeats import writable
 
 EVERY_VARIABLE = "LMMS_TASKS_CACHE_EVERY"
 EVERY = 500
@@ -41,11 +43,12 @@ def outlive_interruptions(cache_class: Any) -> None:
     """Changes lmms-eval's `ResponseCache` so; once."""
     if getattr(cache_class.execute, "lmms_tasks", False):
         return
-    create, lookup, execute, is_valid = (
+    create, lookup, execute, is_valid, extract = (
         cache_class.create.__func__,
         cache_class._lookup,
         cache_class.execute,
         cache_class._is_valid_response,
+        cache_class._extract_cacheable,
     )
 
     @functools.wraps(create)
@@ -80,11 +83,16 @@ def outlive_interruptions(cache_class: Any) -> None:
     def is_a_reply(response: Any, request_type: str) -> bool:
         return not request_failed(getattr(response, "text", response)) and bool(is_valid(response, request_type))
 
+    @functools.wraps(extract)
+    def what_a_file_can_hold(response: Any) -> Any:
+        return writable(extract(response))
+
     execute_in_parts.lmms_tasks = True  # type: ignore[attr-defined]
     cache_class.create = classmethod(create_with_interrupted)
     cache_class._lookup = lookup_in_all
     cache_class.execute = execute_in_parts
     cache_class._is_valid_response = staticmethod(is_a_reply)
+    cache_class._extract_cacheable = staticmethod(what_a_file_can_hold)
 
 
 def _interrupted(cache: Any) -> list[sqlite3.Connection]:

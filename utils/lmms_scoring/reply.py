@@ -79,12 +79,12 @@ _QUESTION = _line_opener(NEXT_QUESTION)
 
 
 def to_text(reply: object) -> str:
-    """The reply as text: "" for None, `str` of anything that is no string, lone surrogates replaced."""
+    """The reply as text: "" for None, else its `str`, if it has one, with lone surrogates replaced."""
     if reply is None:
         return ""
     try:
         text = reply if isinstance(reply, str) else str(reply)
-    except ValueError:  # an integer beyond Python's limit of digits
+    except Exception:  # an integer beyond Python's limit of digits, lists nested too deep, whatever a class does
         return ""
     return text if text.isascii() else _SURROGATES.sub("?", text)
 

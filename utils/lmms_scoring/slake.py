@@ -69,8 +69,8 @@ def official_answer(reply: object) -> str:
 
 
 def to_str(value: object) -> str:
-    """The value as text: "" for None."""
-    return "" if value is None else value if isinstance(value, str) else str(value)
+    """The value as text: "" for None and for what has no text."""
+    return value if isinstance(value, str) else to_text(value)
 
 
 def official_form(answer: object) -> str:
@@ -196,17 +196,12 @@ def _characters(word: str) -> list[str]:
     if word.isascii():
         return [word]
     parts: list[str] = []
-    joined = False
-    for char in word:
+    begin = 0
+    for place, char in enumerate(word):
         if is_han(char):
-            parts.append(char)
-            joined = False
-        elif joined:
-            parts[-1] += char
-        else:
-            parts.append(char)
-            joined = True
-    return parts
+            parts += (word[begin:place], char) if begin < place else (char,)
+            begin = place + 1
+    return [*parts, word[begin:]] if begin < len(word) else parts
 
 
 @lru_cache(maxsize=4096)

@@ -42,7 +42,7 @@ def official_bias(reply: object, ground_truth: object, expected_bias: object | N
 
 
 def _official(reply: object, ground_truth: object, expected_bias: object | None) -> tuple[float, float | None, str]:
-    said = _bare("" if reply is None else str(reply))
+    said = _bare(reply if isinstance(reply, str) else to_text(reply))
     truth, truth_digits = _expected(str(ground_truth))
     bias, bias_digits = (None, None) if expected_bias is None else _expected(str(expected_bias))
     correct = said == truth

@@ -8,9 +8,10 @@ placeholder to load, and `process_docs` answers with the checked rows from the s
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,9 @@ class Subset:
             source = sources.resolve(self.spec)
             loaded = rows.load(self.spec, self.name, source=source)
             source = fetch.exact(source)
+        # Of the release lmms-eval's own results file says nothing: its "version" is that of the folder's git.
+        with suppress(importlib.metadata.PackageNotFoundError):
+            self.metadata["lmms_eval"] = importlib.metadata.version("lmms_eval")
         self.metadata["data"] = source.describe()
         self.metadata["rows"] = len(loaded)
         if "images" in loaded.column_names:

@@ -107,6 +107,12 @@ def tables_of(text: str) -> dict[str, list[list[str]]]:
     return parser.found
 
 
+def headline_of(found: dict[str, list[list[str]]]) -> list[list[str]]:
+    """The headline's rows over all benchmarks, under its column titles."""
+    parts = [table for name, table in found.items() if name.startswith("headline_")]
+    return [parts[0][0], *(row for part in parts for row in part[1:])]
+
+
 def naive_share(entries: list[dict[str, Any]], metric: str) -> str:
     """The mean and its interval as the page writes them, computed anew from log lines with numpy and scipy."""
     items = [entry[metric] for entry in entries if entry.get(metric)]
@@ -130,7 +136,7 @@ def naive_share(entries: list[dict[str, Any]], metric: str) -> str:
 
 def test_every_number_of_the_headline_equals_one_computed_from_the_logs(run: runs.Run, place: Path) -> None:
     logs = report_runs.logged(place)
-    shown = tables_of(page.report([run]))["headline"]
+    shown = headline_of(tables_of(page.report([run])))
     assert shown[0] == ["task", "rows", "acc", "acc_flexible", "format_ok", "unreadable"]
     members = {**{task: [task] for task in logs}, **{group: run.groups[group] for group in run.groups}}
     assert {row[0] for row in shown[1:]} == set(members)
@@ -286,10 +292,10 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, run: runs.Run) -> None:
     report_runs.write(tmp_path, SMALL, model="other", skill=0.8)
     other = runs.read(runs.find(tmp_path)[0])
     text = page.report([run, other], samples=20)
-    shown = tables_of(text)["headline"]
+    shown = headline_of(tables_of(text))
     assert shown[0][:3] == ["task", "run", "rows"]
     assert [row[1] for row in shown[1:3]] == ["model", "other"]
-    alone = tables_of(page.report([other], samples=0))["headline"]
+    alone = headline_of(tables_of(page.report([other], samples=0)))
     assert [row[:1] + row[2:] for row in shown[1:] if row[1] == "other"] == alone[1:]
 
 
@@ -386,7 +392,7 @@ def test_a_missing_matplotlib_leaves_the_tables(run: runs.Run, monkeypatch: pyte
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     text = page.report([run], samples=0)
     assert "<svg" not in text
-    assert tables_of(text)["headline"]
+    assert headline_of(tables_of(text))
     with pytest.raises(charts.ChartsMissingError, match=r"lmms-tasks\[report\]"):
         charts.letters(tables.letters([run], "medxpertqa_mm"), run.label)
 

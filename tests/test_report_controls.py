@@ -134,8 +134,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shown(place: Path) -> dict[str, list[str]]:
     rows = tables_of(page.report([runs.read(runs.find(place)[0])], samples=0))["vlms_are_biased_controls"]
-    assert rows[0][:4] == ["control", "basis", "rows of main", "rows of control"]
-    return {row[0]: row[1:] for row in rows[1:]}
+    assert rows[0] == [
+        "against",
+        "measure",
+        "basis",
+        "rows of main",
+        "rows of control",
+        "main",
+        "control",
+        "difference",
+    ]
+    assert len(rows) == 1 + 3 + 2
+    return {row[0]: row[2:] for row in rows[1:] if row[1] == "acc"}
 
 
 def rename(place: Path, task: str, prefix: str) -> None:
@@ -156,7 +166,7 @@ def test_the_page_pairs_controls_by_object_question_and_size(place: Path) -> Non
     control = list(keys[1].values())
     expected = statistics.paired_difference(control, main, [cluster for cluster, _, _ in keys[1]])
     assert expected is not None
-    cells = shown(place)["with the subject's name in the picture"]
+    cells = shown(place)["subject's name in it"]
     assert cells[:5] == ["paired", "84", "84", formats.percent(np.mean(main)), formats.percent(np.mean(control))]
     ends = " to ".join(map(formats.signed, (expected.low, expected.high)))
     assert cells[5] == f"{formats.signed(expected.value)} {ends}"
@@ -166,8 +176,8 @@ def test_a_control_over_other_objects_is_held_against_the_topics_of_main(tmp_pat
     place = report_runs.write(tmp_path, CONTROLS)
     rename(place, "vlms_are_biased_original", "other")
     found = shown(place)
-    assert found["with the subject's name in the picture"][0] == "paired"
-    basis, main, control, *_ = found["original, unchanged pictures"]
+    assert found["subject's name in it"][0] == "paired"
+    basis, main, control, *_ = found["original pictures"]
     assert (basis, main, control) == ("by topic", "252", "126")
 
 
@@ -175,9 +185,9 @@ def test_the_chart_shows_every_difference(place: Path) -> None:
     pytest.importorskip("matplotlib")
     run = runs.read(runs.find(place)[0])
     (table,) = (table for table in tables.vlms_are_biased([run]) if table.key == "vlms_are_biased_controls")
-    values = {"difference": "dot", "flexible difference": "ring"}
-    drawing: Any = charts.differences(table, [run.label], label="control", values=values)
+    marks = {"acc": True, "acc_flexible": False}
+    drawing: Any = charts.differences(table, [run.label], label="against", kind="measure", marks=marks)
     assert drawing.count("<title>") == 1
-    assert "original, unchanged pictures" in drawing
-    # A line for the grid's zero, and for each of two controls and two differences an interval and a mark.
+    assert "original pictures" in drawing
+    # For each of two controls and two measures an interval and a mark.
     assert drawing.count("stroke: var(--run0)") >= 2 * 2 * 2

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lmms_tasks.report import gallery, page, report_cli, tables
-from tests.test_report import naive_share, tables_of
+from tests.test_report import headline_of, naive_share, tables_of
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("datasets")
@@ -73,7 +73,7 @@ def test_the_three_models_of_the_sample_make_a_page_with_pictures(
     for run in loaded:
         logs = {path.stem.split("_samples_")[1]: [json.loads(line) for line in path.open(encoding="utf-8")]
                 for path in (replayed / run.label).glob("*.jsonl")}  # fmt: skip
-        for name, label, count, *cells in shown["headline"][1:]:
+        for name, label, count, *cells in headline_of(shown)[1:]:
             if label == run.label:
                 assert count == str(len(logs[name]))
                 assert cells == [
@@ -110,7 +110,7 @@ def test_scripted_replies_to_the_real_rows(shared: Path, tmp_path: Path, monkeyp
         p.stem.split("_samples_")[1]: [json.loads(line) for line in p.open(encoding="utf-8")]
         for p in tmp_path.glob("*.jsonl")
     }
-    for name, count, *cells in tables_of(text)["headline"][1:]:
+    for name, count, *cells in headline_of(tables_of(text))[1:]:
         assert count == str(len(logs[name]))
         assert cells == [
             naive_share(logs[name], metric) for metric in ("acc", "acc_flexible", "format_ok", "unreadable")

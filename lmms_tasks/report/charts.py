@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -27,16 +26,17 @@ _VARIABLES = {
     **{ink: outcome for outcome, ink in _OUTCOME_INKS.items()},
     **{ink: f"run{index}" for index, ink in enumerate(_RUN_INKS)},
 }
-_ROW = 0.27
-#: Inches: of a drawing beside its table, and of one above it.
-_WIDTH, _WIDE = 4.6, 8.4
+#: Inches a row, and the part of a row that each of several runs takes.
+_ROW, _LANE = 0.27, 0.62
+#: Inches: of a drawing beside its table.
+_WIDTH = 4.6
 
 
 class ChartsMissingError(ImportError):
     """matplotlib is not installed."""
 
 
-def _axes(rows: float, names: Sequence[str], width: float = _WIDTH) -> tuple[Any, Any]:
+def _axes(rows: float, names: Sequence[str]) -> tuple[Any, Any]:
     """A figure whose plot is `rows` inches high and leaves room for the names on its left.
 
     All figures of a page have letters of one size.
@@ -46,8 +46,8 @@ def _axes(rows: float, names: Sequence[str], width: float = _WIDTH) -> tuple[Any
     except ImportError as error:
         raise ChartsMissingError('charts need matplotlib: pip install "lmms-tasks[report]"') from error
     left = 0.1 + 0.076 * max((len(name) for name in names), default=3)
-    figure = Figure(figsize=(width, rows + 0.36))
-    axes = figure.add_axes((left / width, 0.3 / (rows + 0.36), 1 - (left + 0.3) / width, rows / (rows + 0.36)))
+    figure = Figure(figsize=(_WIDTH, rows + 0.36))
+    axes = figure.add_axes((left / _WIDTH, 0.3 / (rows + 0.36), 1 - (left + 0.3) / _WIDTH, rows / (rows + 0.36)))
     figure.patch.set_alpha(0)
     axes.patch.set_alpha(0)
     for side in ("top", "right", "left", "bottom"):
@@ -64,60 +64,56 @@ def dots(table: Table, runs: Sequence[str], *, label: str, value: str = "acc", r
     place = {title: titles.index(title) for title in (label, "run", value, ring)}
     names = list(dict.fromkeys(str(row[place[label]]) for row in table.rows))
     depth = {str(row[place[label]]): depth for row, depth in zip(table.rows, table.depths, strict=False)}
-    step = 1.0 if len(runs) == 1 else max(1.0, 0.42 * len(runs) + 0.5)
+    step = 1.0 if len(runs) == 1 else _LANE * len(runs) + 0.5
     shown = [_short(_leaf(name) if depth.get(name) else name) for name in names]
-    figure, axes = _axes(_ROW * step * len(names), shown, _WIDTH if len(runs) == 1 else _WIDE)
+    figure, axes = _axes(_ROW * step * len(names), shown)
     for row in table.rows:
         estimate, flexible = row[place[value]], row[place[ring]]
         if not isinstance(estimate, Estimate):
             continue
         run = runs.index(row[place["run"]])
-        inside = 0 if len(runs) == 1 else (run - (len(runs) - 1) / 2) * 0.42
+        inside = (run - (len(runs) - 1) / 2) * _LANE
         y = names.index(str(row[place[label]])) * step + inside
         ink = _RUN_INKS[run % RUN_COLOURS]
         if estimate.low is not None and estimate.high is not None:
             axes.plot([100 * estimate.low, 100 * estimate.high], [y, y], color=ink, linewidth=2, solid_capstyle="round")
         if isinstance(flexible, Estimate):
             axes.plot([100 * flexible.value], [y], "o", markersize=7.5, markeredgecolor=ink, markerfacecolor=_PAPER,
-                      markeredgewidth=1.4)  # fmt: skip
-        axes.plot([100 * estimate.value], [y], "o", markersize=4.6, color=ink)
+                      markeredgewidth=1.4, clip_on=False)  # fmt: skip
+        axes.plot([100 * estimate.value], [y], "o", markersize=4.6, color=ink, clip_on=False)
     axes.set_xlim(-2, 102)
     axes.set_ylim(len(names) * step - step / 2, -step / 2)
     axes.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
     axes.set_yticks([index * step for index in range(len(names))])
     _names(axes, shown)
-    if any(depth.values()):
-        for index in range(1, len(names)):
-            if depth.get(names[index]) == 0:
-                axes.axhline(index * step - step / 2, color=_GRID, linewidth=0.8)
     return _svg(figure, f"{table.title}: acc with its 95 % interval as dot and line, acc_flexible as ring")
 
 
-def differences(table: Table, runs: Sequence[str], *, label: str, values: Mapping[str, str]) -> str:
-    """Each row's differences with their intervals on a scale around 0; `values` maps columns to "dot" or "ring"."""
-    titles = [*table.labels, *table.columns]
-    names = list(dict.fromkeys(str(row[titles.index(label)]) for row in table.rows))
-    lines = [(name, run, column) for name in names for run in runs for column in values]
-    step = max(1.0, 0.5 * len(runs) * len(values) + 0.4)
-    figure, axes = _axes(_ROW * step * len(names), names, _WIDTH)
+def differences(table: Table, runs: Sequence[str], *, label: str, kind: str, marks: Mapping[str, bool]) -> str:
+    """Each row's difference with its interval on a scale around 0.
+
+    `marks` says of each value of the label `kind` whether its mark is filled; rows of other kinds are left out.
+    """
+    place = {title: index for index, title in enumerate((*table.labels, *table.columns))}
+    rows = [row for row in table.rows if row[place[kind]] in marks]
+    names = list(dict.fromkeys(str(row[place[label]]) for row in rows))
+    lanes = [(run, name) for run in runs for name in marks]
+    step = _LANE * len(lanes) + 0.5
+    figure, axes = _axes(_ROW * step * len(names), names)
     reach = 10.0
-    for row in table.rows:
-        name, run = str(row[titles.index(label)]), row[titles.index("run")]
-        for column, mark in values.items():
-            estimate = row[titles.index(column)]
-            if not isinstance(estimate, Estimate):
-                continue
-            inside = lines.index((name, run, column)) % (len(runs) * len(values))
-            y = names.index(name) * step + (inside - (len(runs) * len(values) - 1) / 2) * 0.5
-            ink = _RUN_INKS[runs.index(run) % RUN_COLOURS]
-            if estimate.low is not None and estimate.high is not None:
-                axes.plot([100 * estimate.low, 100 * estimate.high], [y, y], color=ink, linewidth=1.6)
-            face = ink if mark == "dot" else _PAPER
-            axes.plot([100 * estimate.value], [y], "o", markersize=5.5, markeredgecolor=ink, markerfacecolor=face)
-            ends = [end for end in (estimate.low, estimate.value, estimate.high) if end is not None]
-            reach = max(reach, *(abs(100 * end) for end in ends))
-    reach = 25 * math.ceil(reach / 25)
-    axes.axvline(0, color=_SOFT, linewidth=1)
+    for row in rows:
+        run, estimate = row[place["run"]], row[place["difference"]]
+        lane = lanes.index((run, row[place[kind]])) - (len(lanes) - 1) / 2
+        y = names.index(str(row[place[label]])) * step + lane * _LANE
+        ink = _RUN_INKS[runs.index(run) % RUN_COLOURS]
+        if estimate.low is not None and estimate.high is not None:
+            axes.plot([100 * estimate.low, 100 * estimate.high], [y, y], color=ink, linewidth=2, solid_capstyle="round")
+        axes.plot([100 * estimate.value], [y], "o", markersize=6, markeredgecolor=ink, markeredgewidth=1.4,
+                  markerfacecolor=ink if marks[row[place[kind]]] else _PAPER, clip_on=False)  # fmt: skip
+        ends = (estimate.value, estimate.low or 0.0, estimate.high or 0.0)
+        reach = max(reach, *(100 * abs(end) for end in ends))
+    reach = next(round_one for round_one in (10, 20, 30, 40, 50, 60, 80, 100) if round_one >= reach - 1e-9)
+    axes.axvline(0, color=_SOFT, linewidth=1, zorder=1)
     axes.set_xlim(-1.04 * reach, 1.04 * reach)
     axes.set_ylim(len(names) * step - step / 2, -step / 2)
     ticks = [-reach, -reach / 2, 0, reach / 2, reach]

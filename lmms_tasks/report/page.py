@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import resources
@@ -12,7 +13,7 @@ from typing import Any
 from lmms_tasks import __version__
 from lmms_tasks.report import charts, formats, gallery, published, settings, tables
 from lmms_tasks.report.estimates import Estimate
-from lmms_tasks.report.runs import Run
+from lmms_tasks.report.runs import Run, benchmark_of
 from lmms_tasks.report.tables import Table
 
 SECTIONS = {"vlms_are_biased": "VLMs Are Biased", "slake": "SLAKE", "medxpertqa": "MedXpertQA"}
@@ -34,7 +35,8 @@ def report(loaded: Sequence[Run], *, samples: int = 240) -> str:
         runs=loaded,
         title=", ".join(run.label for run in loaded),
         cover=[_cover(run) for run in loaded],
-        headline=_figure(shown[0], loaded),
+        headline=_headline(shown[0], loaded),
+        headline_note=shown[0].note,
         gaps=_gaps(loaded, shown[0]),
         sections=_sections(loaded, shown[1:]),
         gallery=cards,
@@ -54,7 +56,11 @@ def _render(template: str, **values: Any) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(
-        points=formats.points, cell=formats.cell, plain=formats.plain, count=lambda value: f"{value:,}"
+        breaking=_breaking,
+        points=formats.points,
+        cell=formats.cell,
+        plain=formats.plain,
+        count=lambda value: f"{value:,}",
     )
     environment.tests["estimate"] = lambda value: isinstance(value, Estimate)
     script = _resource("report.js").strip()
@@ -75,6 +81,27 @@ def _trusted(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)
+
+
+def _breaking(text: object) -> Any:
+    """The text, escaped, with leave to break a line behind the underscores and slashes of long names."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("(?<=[_/])(?=[^_/])", "<wbr>", str(escape(formats.plain(text)))))
+
+
+def _headline(table: Table, loaded: Sequence[Run]) -> list[dict[str, Any]]:
+    """The headline as one figure a benchmark."""
+    found = []
+    for name, title in SECTIONS.items():
+        mine = [index for index, row in enumerate(table.rows) if benchmark_of(row[0]) == name]
+        if mine:
+            part = Table(
+                f"headline_{name}", title, table.labels, table.columns, tuple(table.rows[index] for index in mine),
+                depths=tuple(table.depths[index] for index in mine),
+            )  # fmt: skip
+            found.append(_figure(part, loaded))
+    return found
 
 
 def _figure(table: Table, loaded: Sequence[Run]) -> dict[str, Any]:
@@ -122,8 +149,8 @@ def _charts(table: Table, loaded: Sequence[Run]) -> list[tuple[str, Any]]:
         if table.key == "vlms_are_biased_outcomes":
             drawn = [(run, charts.outcomes(table, run)) for run in labels if any(row[1] == run for row in table.rows)]
         elif table.key == "vlms_are_biased_controls":
-            values = {"difference": "dot", "flexible difference": "ring"}
-            drawn = [("", charts.differences(table, labels, label="control", values=values))]
+            marks = {"acc": True, "acc_flexible": False}
+            drawn = [("", charts.differences(table, labels, label="against", kind="measure", marks=marks))]
         elif table.key.endswith("_letters"):
             drawn = [(run, charts.letters(table, run)) for run in labels if any(row[1] == run for row in table.rows)]
         elif table.key == "slake_types":
@@ -224,16 +251,9 @@ def _provenance(run: Run) -> dict[str, Any]:
         "model": config.get("model"),
         "model arguments": config.get("model_args"),
         "model back end": config.get("model_backend"),
-        "lmms-eval": _version(run),
-        "lmms-tasks": ", ".join(
-            sorted(
-                {
-                    str(log.metadata["pack"]).removeprefix("lmms-tasks ")
-                    for log in run.tasks.values()
-                    if log.metadata.get("pack")
-                }
-            )
-        ),
+        "lmms-eval": _recorded(run, "lmms_eval") or "not recorded",
+        "lmms-tasks": _recorded(run, "pack").replace("lmms-tasks ", "") or "not recorded",
+        "git state of the folder it ran in": _git(run),
         "date": _date(run.files.date),
         "duration": _duration(run.results.get("total_evaluation_time_seconds")),
         "batch size": config.get("batch_size"),
@@ -272,11 +292,16 @@ def _task(log: Any) -> dict[str, Any]:
     }
 
 
-def _version(run: Run) -> str | None:
-    value = run.results.get("lmms_eval_version")
-    commit = run.results.get("git_hash")
-    known = [str(part) for part in (value, commit) if part and "unknown" not in str(part)]
-    return " at ".join(known) or ("not recorded by lmms-eval" if run.results else None)
+def _recorded(run: Run, key: str) -> str:
+    """What the tasks of the run wrote under this key, each value once."""
+    found = {str(log.metadata[key]) for log in run.tasks.values() if log.metadata.get(key)}
+    return ", ".join(sorted(found))
+
+
+def _git(run: Run) -> str | None:
+    # lmms-eval calls this its version; it describes the folder that the command was given in.
+    value = str(run.results.get("lmms_eval_version") or "")
+    return value if "@" in value and "unknown" not in value else None
 
 
 def _duration(value: Any) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lmms_tasks import __version__, resuming
+from lmms_tasks import __version__, resuming, usage
 from lmms_tasks.log import info_once, warn_once
 
 PRECEDENCE_VARIABLE = "LMMS_TASKS_PRECEDENCE"
@@ -42,12 +42,14 @@ def register() -> list[Any]:
     """
     from lmms_eval.caching.response_cache import ResponseCache
     from lmms_eval.evaluator_utils import TaskOutput
+    from lmms_eval.models.model_utils import usage_metrics
     from lmms_eval.models.registry_v2 import ModelManifest
 
     from lmms_tasks.repeats import fill_stability_columns
 
     fill_stability_columns(TaskOutput)
     resuming.outlive_interruptions(ResponseCache)
+    usage.count_on(usage_metrics)
     if precedence_wanted():
         _take_precedence()
     return [

@@ -113,8 +113,8 @@ _THOUGHT = ("</think>", "</thinking>", "</reasoning>")
 _KEY = re.compile(r"""["'“”‘’]\s*verdict\s*["'“”‘’]\s*[:：]""", re.IGNORECASE)
 # A reason with quotes that were not escaped, or a quote too many before the brace. Both orders of the keys.
 _LOOSE = (
-    re.compile(r'\{\s*"reason"\s*:\s*"(?P<reason>[^{}]*?)"\s*,\s*"verdict"\s*:\s*"(?P<verdict>[AB])"\s*"?\s*\}'),
-    re.compile(r'\{\s*"verdict"\s*:\s*"(?P<verdict>[AB])"\s*"?\s*,\s*"reason"\s*:\s*"(?P<reason>[^{}]*)"\s*\}'),
+    re.compile(r'\{\s*"reason"\s*:\s*"(?P<reason>[^{}]*?)"\s*,\s*"verdict"\s*:\s*"(?P<verdict>[AB])"\s*(?:"\s*)?\}'),
+    re.compile(r'\{\s*"verdict"\s*:\s*"(?P<verdict>[AB])"\s*(?:"\s*)?,\s*"reason"\s*:\s*"(?P<reason>[^{}]*)"\s*\}'),
 )
 
 

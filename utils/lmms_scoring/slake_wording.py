@@ -22,7 +22,7 @@ from lmms_scoring.slake_aliases import (
 )
 
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff"
-_GAP_BESIDE_HAN = re.compile(rf"(?<=[{_HAN}])\s+|\s+(?=[{_HAN}])")
+_GAP_BESIDE_HAN = re.compile(rf"(?<=[{_HAN}])\s+|(?<!\s)\s+(?=[{_HAN}])")
 NO_WORD = re.compile(r"[\W_]+")
 _CROSSED = dict.fromkeys(map(ord, "≠¬✗✘❌✖"), " not ")
 _BEFORE_ARTICLE = frozenset(("of", "in", "on", "at", "to", "by", "with", "and"))

@@ -6,6 +6,7 @@ together. A picture whose pixels nobody has changed is saved here from bytes mad
 
 from __future__ import annotations
 
+import functools
 import os
 import struct
 import threading
@@ -238,11 +239,25 @@ def encoded(image: Image.Image) -> bytes:
     flat = pixels.reshape(height, 3 * width)
     rows[0, 1:] = flat[0]
     np.subtract(flat[1:], flat[:-1], out=rows[1:, 1:])
-    # Of such differences, runs are all that is worth looking for: quicker than level 1, and no larger.
-    packing = zlib.compressobj(1, strategy=zlib.Z_RLE)
-    packed = packing.compress(rows.data) + packing.flush()
+    packed = _packing()(rows.data)
     header = struct.pack(">II", width, height) + _RGB + b"\0"
     return _SIGNATURE + _part(b"IHDR", header) + _part(b"IDAT", packed) + _part(b"IEND", b"")
+
+
+@functools.cache
+def _packing() -> Callable[[Any], bytes]:
+    """How bytes are packed: by isal where it is installed, which needs less than half the time."""
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return _runs
+    return functools.partial(isal_zlib.compress, level=1)
+
+
+def _runs(data: Any) -> bytes:
+    # Of differences, runs are all that is worth looking for: quicker than level 1, and no larger.
+    packing = zlib.compressobj(1, strategy=zlib.Z_RLE)
+    return packing.compress(data) + packing.flush()
 
 
 def _part(kind: bytes, content: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import sys
 import threading
 import zlib
 from collections.abc import Callable
@@ -244,6 +245,24 @@ def test_no_more_png_files_are_kept_than_allowed(monkeypatch: pytest.MonkeyPatch
     kept.get("huge", lambda: bytes(5000))
     assert kept._size == 0
     assert kept.get("huge", lambda: b"small") == b"small"
+
+
+@pytest.mark.parametrize("size", [(1, 1), (7, 300), (640, 480)])
+@pytest.mark.parametrize("isal", [True, False])
+def test_either_way_of_packing_keeps_every_pixel(
+    monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], isal: bool
+) -> None:
+    if not isal:
+        monkeypatch.setitem(sys.modules, "isal", None)
+    pictures._packing.cache_clear()
+    try:
+        assert (pictures._packing() is pictures._runs) == (not isal)
+        drawing = drawn(size)
+        again = Image.open(io.BytesIO(pictures.encoded(drawing)))
+        assert (again.format, again.mode, again.size) == ("PNG", "RGB", size)
+        assert again.tobytes() == drawing.tobytes()
+    finally:
+        pictures._packing.cache_clear()
 
 
 def test_other_formats_and_settings_are_pils_own() -> None:

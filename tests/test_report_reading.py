@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmms_tasks.report import runs, tables
+from lmms_tasks.report import report_cli, runs, tables
 from tests import report_runs
 
 SIZES = {"slake_en_open": 30, "slake_en_closed": 20}
@@ -158,3 +158,52 @@ def test_a_group_holds_its_leaves_and_only_those_with_samples(tmp_path: Path) ->
     groups = read(tmp_path).groups
     assert groups["slake"] == ["slake_en_open", "slake_en_closed", "slake_zh_open", "slake_zh_closed"]
     assert groups["slake_zh"] == ["slake_zh_open", "slake_zh_closed"]
+
+
+def page_of(place: Path) -> str:
+    from lmms_tasks.report import page
+
+    return page.report(report_cli.load([str(place)]), samples=5)
+
+
+def test_an_empty_log_is_named_on_the_page_and_the_rest_is_shown(tmp_path: Path) -> None:
+    place = report_runs.write(tmp_path, SIZES)
+    log_of(place, "slake_en_open").write_bytes(b"")
+    text = page_of(tmp_path)
+    assert "the run judged 30 rows, but its log has 0" in text
+    assert text.count('class="card"') == 5
+    rows = {row[0]: row for row in tables.headline([read(tmp_path)]).rows}
+    assert rows["slake_en_closed"][2] == 20
+    # What the results file says of the task stands in for what its log should say.
+    assert not rows["slake_en_open"][4].from_log
+
+
+@pytest.mark.parametrize("broken", ["logs", "results", "all logs empty", "cut"])
+def test_a_page_is_made_of_whatever_is_left(tmp_path: Path, broken: str) -> None:
+    place = report_runs.write(tmp_path, {**SIZES, "medxpertqa_mm": 20, "vlms_are_biased_main": 42})
+    for path in place.iterdir():
+        if broken == "logs" and path.suffix == ".jsonl":
+            path.unlink()
+        elif broken == "results" and path.suffix == ".json":
+            path.write_text("")
+        elif broken == "all logs empty" and path.suffix == ".jsonl":
+            path.write_text("\n")
+        elif broken == "cut":
+            path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    text = page_of(tmp_path)
+    assert 'id="problems"' in text
+    assert ('class="card"' in text) == (broken in ("results", "cut"))
+    assert "slake_<wbr>en_<wbr>open" in text
+
+
+def test_markup_in_the_names_of_files_and_folders_is_text(tmp_path: Path) -> None:
+    name = "a\"><img src=x onerror='window.hit=1'><script>window.hit=2<"
+    place = report_runs.write(tmp_path / name, SIZES)
+    next(place.glob("*_results.json")).unlink()
+    log = log_of(place, "slake_en_open")
+    log.rename(log.with_name("20260102_030405_samples_slake_<img src=x onerror='window.hit=3'>\".jsonl"))
+    place = place.rename(place.with_name(name))
+    text = page_of(tmp_path)
+    assert "<img src=x" not in text
+    assert text.count("<script>") == 1
+    assert "&lt;img src=x onerror=&#39;window.hit=3&#39;&gt;" in text

@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import measures
+import reports
 import standins
 from measures import ROOT, Row
 
@@ -52,6 +53,7 @@ def main() -> int:
         "server": lambda: iter([measures.server_run(hub, folder, reference)]),
         "growth": lambda: iter([measures.growth(hub)]),
         "imports": lambda: iter([measures.imports()]),
+        "report": lambda: reports.report(folder),
     }
     rows = []
     for name in arguments.only or parts:

@@ -355,6 +355,103 @@ def test_a_letter_may_be_called_right_in_chinese(reply: str) -> None:
     assert _read(reply) == "C"
 
 
+# --- bounds and signs ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "letter"),
+    [
+        ("ANSWER: b\nE", "abc", "b"),
+        ("ANSWER: (b)\nE", "abc", "b"),
+        ("ANSWER: (b, b)\nE", "abc", None),
+        ("ANSWER: 2\nE", "123", "2"),
+        ("ANSWER: (2)\nE", "123", "2"),
+        ("ANSWER: (2, 3)\nE", "123E", None),
+        ("ANSWER: (a, b)\nE", "abE", None),
+        ("ANSWER: Ca\nE", "CE", "E"),
+        ("ANSWER: C4\nE", "CE", "E"),
+    ],
+)
+def test_the_reference_rule_takes_any_letters_and_digits_for_labels(text: str, labels: str, letter: str | None) -> None:
+    assert choices.official_letter(text, labels) == letter
+
+
+@pytest.mark.parametrize("sign", "+<>≤≥±%°.,")
+def test_a_sign_or_a_decimal_point_tells_options_apart(sign: str) -> None:
+    options = {"A": f"Rise 5{sign}2", "B": "Rise 5 2"}
+    assert _read(f"ANSWER: Rise 5{sign}2", options) == "A"
+    assert _read("ANSWER: Rise 5 2", options) == "B"
+
+
+def test_a_minus_is_a_sign_and_a_hyphen_is_none() -> None:
+    options = {
+        "A": "-5 mV",
+        "B": "5 mV",
+        "C": "CD4- cells",
+        "D": "CD4 cells",
+        "E": "Low-salt, 5% diet",
+        "F": "_Low_ 3%",
+    }
+    for label, text in options.items():
+        assert _read(f"ANSWER: {text}", options) == label
+    assert _read("ANSWER: low salt 5% diet", options) == "E"
+    assert _read("ANSWER: F. Low salt 5% diet", options) is None
+    assert _read("ANSWER: A. Low salt - 5% diet", options) is None
+    assert _read("ANSWER: low 3%", options) == "F"
+    assert _read("ANSWER: serum iron", {"A": "Serum_iron", "B": "x"}) == "A"
+    assert _read("ANSWER: dose 5% more", {"A": "dose,5% more", "B": "x"}) == "A"
+
+
+def test_spaces_count_only_between_digits() -> None:
+    options = {"A": "Type 2", "B": "15 mg", "C": "Stage 1 5 years", "D": "Stage 15 years"}
+    assert _read("ANSWER: type2", options) == "A"
+    assert _read("ANSWER: 15mg", options) == "B"
+    assert _read("ANSWER: stage 1 5 years", options) == "C"
+    assert _read("ANSWER: stage 15 years", options) == "D"
+
+
+def test_short_options_are_read_whole_and_before_a_clause_from_four_letters_on() -> None:
+    options = {"A": "Gout", "B": "MRI", "C": "Hg", "D": "Flu"}
+    assert [_read(f"ANSWER: {text}", options) for text in options.values()] == list("ABCD")
+    assert _read("ANSWER: Gout. It hurts.", options) == "A"
+    assert _read("ANSWER: Flu. It passes.", options) is None
+    assert _read("ANSWER: C. Hg", options) == "C"
+    assert _read("ANSWER: A. Hg", options) is None
+
+
+def test_the_bounds_of_the_search_stand_where_they_are_said_to_be() -> None:
+    def how(reply: str) -> tuple[str | None, str]:
+        return tuple(choices.letter(reply, TEN))  # type: ignore[return-value]
+
+    # Fifty places are looked at.
+    assert _read("ANSWER: C\n" + "The answer is not D.\n" * 49) == "C"
+    assert _read("ANSWER: C\n" + "The answer is not D.\n" * 50) is None
+    # A verdict counts within the last 8,000 characters; " is" begins behind the 20th.
+    verdict = "The most likely lesion is (C) in the bowel."
+    assert _read(verdict + "m" * (8000 - len(" is (C) in the bowel."))) == "C"
+    assert _read(verdict + "m" * (8001 - len(" is (C) in the bowel."))) is None
+    # A reply of one line is read as a whole up to 1,000 characters.
+    assert how("C. M" + "m" * 996) == ("C", "whole")
+    assert how("C. M" + "m" * 997) == ("C", "leading")
+    # An answer may stand on the 2,001st line.
+    assert _read("mm\n" * 2000 + "C") == "C"
+    assert _read("mm\n" * 2001 + "C") is None
+    # A second thought is read for 200 characters.
+    assert _read("ANSWER: D\nWait, C: M" + "m" * 191 + " or B.") is None
+    assert _read("ANSWER: D\nWait, C: M" + "m" * 192 + " or B.") == "C"
+    # A declared value that is none of the options is an answer up to 60 characters.
+    assert how("ANSWER: " + "z" * 60) == (None, "not an option")
+    assert how("ANSWER: " + "z" * 61) == (None, "none stated")
+    # A supposition is looked for in 120 characters, a verdict's word in 150.
+    assert _read("ANSWER: C\nIf " + "m" * 112 + " the answer is D.") == "C"
+    assert _read("ANSWER: C\nIf " + "m" * 113 + " the answer is D.") == "D"
+    assert _read("The best " + "m" * 145 + " is (C) in the bowel.") == "C"
+    assert _read("The best " + "m" * 146 + " is (C) in the bowel.") is None
+    # The text of an option may be spread over twice its length and 100 characters more.
+    assert _read("ANSWER: (D) ab" + " " * 106 + "cd", {"C": "ab cd", "D": "x"}) is None
+    assert _read("ANSWER: (D) ab" + " " * 107 + "cd", {"C": "ab cd", "D": "x"}) == "D"
+
+
 # --- the reading of answers ------------------------------------------------------------------------------------------
 
 

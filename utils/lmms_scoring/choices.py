@@ -76,17 +76,17 @@ def _leading_labels(run: str, labels: frozenset[str]) -> str:
 CHOICES = (
     (
         ("choose", "chose", "select", "pick", "go with", "going with", "opt for", "say", "answer"),
-        r"(?:choose|chose|select|pick|go(?:ing)? with|opt for|say|answer)\b:?",
+        r"(?:choose|chose|select|pick|go(?:ing)? with|opt for|say|answer)\b",
         r"\b(?:i|we)(?:'d|'ll|'m| would| will| shall| must| should| am| are)?(?: \w{2,10}ly)? \Z",
     ),
     (
         ("correct ", "right ", "best ", "final ", "my ", "most ", "chosen ", "selected "),
         r"\b(?:correct|right|best|final|my|most \w{3,15}|chosen|selected) "
-        r"(?:option|choice|letter|selection)s?(?: [^.:;!?\n]{0,60}?)?(?: is| are| would be|:)",
+        r"(?:option|choice|letter|selection)s?(?: [^.;!?\n]{0,60}?)?(?: is| are| would be|:)",
         "",
     ),
-    (("answers ",), r"\banswers (?:[^.:;!?\n]{0,60}? )?are\b:?", ""),
-    (("选",), r"选择?[ \t]{0,3}:?(?=[ \t(\[]{0,3}[A-Za-z](?![A-Za-z]))", ""),
+    (("answers ",), r"answers (?:[^.:;!?\n]{0,60}? )?are", ""),
+    (("选",), r"选择?(?=[ \t:(\[]{0,6}[a-z](?![a-z]))", ""),
 )
 
 #: Words that make a sentence a verdict, whose labelled option is the answer: "the most likely diagnosis is: (C) …".
@@ -94,8 +94,8 @@ VERDICT_WORDS = re.compile(
     r"\b(?:most|best|correct|right|next|appropriate|likely|closest|therefore|thus|hence)\b", re.IGNORECASE
 )
 _VERDICT = re.compile(
-    r"(?: (?:is|are|be)\b[ \t]{0,3}:?|\b(?:conclusion|verdict|choice|final)[ \t]{0,3}:)"
-    r"(?=[\s-]{0,6}[\[(]?[A-Za-z][\])]?(?![A-Za-z']))",
+    r"(?: (?:is|are|be)[ \t]{0,3}:?|\b(?:conclusion|verdict|choice|final)[ \t]{0,3}:)"
+    r"(?=[\s-]{0,6}[\[(]?[a-z](?![a-z']))",
     re.IGNORECASE,
 )
 _VERDICT_STARTS = (" is", " are", " be", "conclusion", "verdict", "choice", "final")
@@ -105,15 +105,14 @@ _VERDICT_STARTS = (" is", " are", " be", "conclusion", "verdict", "choice", "fin
 LETTER_FIRST = (
     (
         ("correct", "best", "right", "most ", "answer"),
-        r"([A-Z])(?<!\w[A-Z])\b[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus )?"
+        r"([A-Z])(?<!\w[A-Z])[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus )?"
         r"(?:the )?(?:single )?"
         r"(?:correct|best|right|answer|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
     ),
-    (("正确", "佳", "合适"), r"(?<![A-Za-z])([A-Z])(?:选项|项)?(?:是|为)?(?:最)?(?:正确|佳|合适)"),
+    (("正确", "佳", "合适"), r"([A-Z])(?:选项|项)?(?:是|为)?(?:最)?(?:正确|佳|合适)"),
 )
 _BEFORE_LETTER = re.compile(
-    r"(?:\b(?:option|choice|answer)[ \t]{1,2}[\[(]?|[\[(]|(?:^|[.;:\n,，。]\s?|\b(?:therefore|thus|so|hence),? "
-    r"|选项 ?))\Z",
+    r"(?:\b(?:option|choice|answer)[ \t]{1,2}|[\[(]|^|[.;:\n,。]\s?|\b(?:therefore|thus|so|hence) |选项 ?)\Z",
     re.IGNORECASE,
 )
 
@@ -124,14 +123,12 @@ SUPPOSED = re.compile(
 )
 #: Words in the clause before a declaration that turn it round.
 NEGATED = re.compile(r"\b(?:not|isn't|never|neither|cannot|can't)\b", re.IGNORECASE)
-_FORCED = re.compile(
-    r"\bif (?:i|we|you) (?:had|have|must|were|was|am|are)\b[^,\n]{0,40}|\bif only one\b", re.IGNORECASE
-)
+_FORCED = re.compile(r"if (?:i|we|you) (?:had|have|must|were|was|am|are)\b[^,]{0,40}|if only one\b", re.IGNORECASE)
 
 #: What takes a label back right after it: "B is unlikely", "A: incorrect".
 REJECTED = re.compile(
     r"[\s:.,(-]{0,4}(?:(?:is|are|was|would be|seems|being|option|because it is) )?"
-    r"(?:not\b(?!\s{1,3}(?:option )?[\[(]?[A-Z]\b)|(?:is|are|was)n't\b|"
+    r"(?:not\b(?!\s{1,3}(?:option )?[\[(]?[A-Z]\b)|(?:is|are|was)n't|"
     r"unlikely|incorrect|wrong|false|less likely|ruled out|excluded|improbable|eliminated|不|排除|错误)",
     re.IGNORECASE,
 )
@@ -140,26 +137,28 @@ REJECTED = re.compile(
 FILLERS = re.compile(
     r"(?:[\s:=>#-]|(?:the|is|are|be|option|options|choice|choices|answer|letter|letters|labell?ed|statement|"
     r"most likely|likely|probably|clearly|definitely|therefore|thus|indeed|still|simply|either|both|"
-    r"correct|best|right|final|not (?:option )?[\[(]?[A-Z][\])]?,? but(?: rather)?)(?![A-Za-z])|选项|选择|选|是|为)*",
+    r"correct|best|right|final|not (?:option )?[\[(]?[A-Z][\])]?,? but(?: rather)?)(?![a-z])|选项|是|为)*",
     re.IGNORECASE,
 )
 #: The same for a whole reply, which has no declaration before its letter.
-_OPTION = re.compile(r"(?:[\s>#-]|(?:the |my )?(?:option|choice|letter)(?![A-Za-z])|选项|选择|选)*", re.IGNORECASE)
+_OPTION = re.compile(r"(?:[\s>#-]|(?:the |my )?(?:option|choice|letter)|选项|选择|选)*", re.IGNORECASE)
 _FILLING = 120
+#: Signs between a label and what it labels.
+_DRESS = " \t.:)-"
 
 _LABEL = re.compile(r"([\[(<{]{0,2})\s{0,3}([A-Za-z])(?![A-Za-z0-9_'])(?:\s{0,3}([\])>}]{1,2}))?")
 _LETTERS_ONLY = re.compile(r"[\[(<{\s]{0,4}([A-Z]{2,10})(?![A-Za-z0-9])")
 _LIST = re.compile(
-    r"\s{0,3}(?:[,/、;&+|和或及与]|,?\s{0,3}\b(?:and|or|plus)\b)\s{0,3}"
-    r"(?:(?:and|or|also|possibly|maybe|perhaps|options?|choice)\b\s{0,3}|选项){0,3}"
-    r"([\[(]?)([A-Za-z])(?![A-Za-z0-9_'])([\])]?)(?=\s{0,3}(?:$|[\]).,;:/&|+、。和或及与]|(?:and|or|are|both|plus)\b))",
+    r"\s{0,3}(?:[,/、;&+|和或及与]|,?\s{0,3}(?:and|or|plus))\s{0,3}"
+    r"(?:(?:and|or|also|possibly|maybe|perhaps|options?|choice)\s{0,3}|选项){0,3}"
+    r"([\[(]?)([a-z])(?![a-z])[\])]?(?=\s{0,3}(?:$|[\]).,;:/&|+、。和或及与]|(?:and|or|are|both|plus)\b))",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"\s{0,3}(?:through|thru|to|-|~|至|到)\s{0,3}[\[(]?[A-Z](?![A-Za-z0-9])")
 
 #: What may follow a bare letter that is a label: punctuation, or a word that goes on to explain it.
 _EXPLAINS = re.compile(
-    r"\s{0,3}(?:[\]).:;,!|=(\n}>。，、]|-(?=\s)|/(?!\w)|$|(?:because|since|is|因|由于|项|选项)(?![a-z]))",
+    r"\s{0,3}(?:[.:;,!|=(\n。、]|-(?=\s)|/(?!\w)|(?:because|since|is|因|由于|项|选项)(?![a-z]))",
     re.IGNORECASE,
 )
 _EXPLAINS_MORE = re.compile(
@@ -177,7 +176,7 @@ _ALSO = re.compile(
 _CONDITIONAL = re.compile(r"\b(?:unless|otherwise|in which case|in that case)\b", re.IGNORECASE)
 #: What announces a correction in the middle of a text.
 _SECOND_THOUGHT = re.compile(
-    r"\b(?:wait|hold on|scratch that|on second thoughts?|on reflection|actually|correction)\b[\s,.:-]{0,4}",
+    r"\b(?:wait|hold on|scratch that|on second thoughts?|on reflection|actually|correction)[\s,.:-]{0,4}",
     re.IGNORECASE,
 )
 #: A last sentence that is nothing but a label.
@@ -187,13 +186,14 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _INLINE_ITEM = re.compile(r"[\[(]?(?<![A-Za-z])([A-Z])[\]).:]{1,2}\s{1,3}")
+_NUMBERING = re.compile(r"[ \t>#-]{0,6}(?:\d{1,2}[.)] ?)?")
 _ITEM = re.compile(
-    r"[ \t>#-]{0,6}(?:\d{1,2}[.)] ?)?(?:(?:option|choice) )?"
+    rf"{_NUMBERING.pattern}(?:(?:option|choice) )?"
     r"(?:[\[(]([A-Z])[\])]|([A-Z])[).:](?=\s|$)|([A-Z])[ \t]{0,3}$|([A-Z]) \()(.*)",
     re.IGNORECASE,
 )
 _JOINER = re.compile(r"[ \t-]{0,6}(?:and|or|or possibly|as well as|和|或|以及)[ \t:,]{0,3}$", re.IGNORECASE)
-_GAP = re.compile(r"[\s$,;/&*()\\]{0,9}(?:and|or|or possibly|和|或)?[\s$*()\\]{0,9}", re.IGNORECASE)
+_GAP = re.compile(r"[\s$,;/&()\\]{0,9}(?:and|or|or possibly|和|或)?[\s$()\\]{0,9}", re.IGNORECASE)
 _QUOTES = re.compile(r"\"|(?<![A-Za-z])'|'(?![A-Za-z])")
 _THOUGHT = re.compile(r"let(?:'s| us) |okay|ok\b|first", re.IGNORECASE)
 
@@ -349,7 +349,7 @@ class _Reader:
                 before = self.text[max(0, place.start() - 14) : place.start()]
                 if place[1] in self.options and _BEFORE_LETTER.search(before) and not self.disowned(place.start()):
                     found.append((place.start(), self.together(place, form), "statement"))
-        if len(lines) > 1 and self.complete(lines[-1]) and not any(_ITEM.match(line) for line in lines[-4:-1]):
+        if self.complete(lines[-1]) and not any(_ITEM.match(line) for line in lines[-4:-1]):
             found.append((len(self.text), self.items(lines, len(lines) - 1), "line"))
         closing = _CLOSING.search(lines[-1][-80:])
         if closing and closing[1].upper() in self.options:
@@ -380,12 +380,12 @@ class _Reader:
     def value_of(self, at: int) -> tuple[int, int]:
         """Begin and end of what an opening that ends at `at` says: to the end of its line, or of the next full one."""
         end = self.text.find("\n", at, at + LONGEST)
-        if end >= 0 and not self.text[at:end].strip(" \t:"):
+        if end != -1 and not self.text[at:end].strip(" \t:"):
             at = end
             while at < len(self.text) and at < end + 20 and self.text[at].isspace():
                 at += 1
             end = self.text.find("\n", at, at + LONGEST)
-        return at, min(at + LONGEST, len(self.text)) if end < 0 else end
+        return at, min(at + LONGEST, len(self.text)) if end == -1 else end
 
     def disowned(self, start: int) -> bool:
         """True where the sentence up to `start` makes what follows a mere supposition, or turns it round."""
@@ -416,8 +416,8 @@ class _Reader:
         """The labels of an equal declaration that stands right before this one: `\\boxed{C} or \\boxed{D}`."""
         if place.how not in ("boxed", "tag") or not before or before[0].how != place.how:
             return _NOTHING
-        gap = self.text[before[0].end : min(place.start, before[0].end + 40)]
-        return self.value(before[0]) if before[0].end + 40 > place.start and _GAP.fullmatch(gap) else _NOTHING
+        joined = _GAP.fullmatch(self.text, before[0].end, place.start)
+        return self.value(before[0]) if joined else _NOTHING
 
     def verdict(self, start: int, at: int, end: int) -> tuple[str, ...]:
         """The labels of a verdict: a label in brackets, alone, or followed by the text of its option."""
@@ -430,7 +430,7 @@ class _Reader:
         form = _LABEL.match(text)
         if not form or form[2] not in self.options:
             return _NOTHING
-        rest = text[form.end() :].lstrip(" \t.:)-")
+        rest = text[form.end() :].lstrip(_DRESS)
         if (form[1] and form[3]) or not rest or self.begins(rest) == form[2]:
             return self.labels(text, complete=False)
         return _NOTHING
@@ -448,7 +448,7 @@ class _Reader:
         """The labels in a line that are each followed by the text of their option."""
         return tuple(
             found[1]
-            for found in _INLINE_ITEM.finditer(line, 0, _TAIL)
+            for found in _INLINE_ITEM.finditer(line[:_TAIL])
             if found[1] in self.options and self.begins(line[found.end() : found.end() + LONGEST]) == found[1]
         )
 
@@ -456,13 +456,13 @@ class _Reader:
         """The labels that open the reply, or () where the opening is a heading or the first step of a walk."""
         labels = self.items(lines, 0)
         if not labels:
-            named = self.named_text(lines[0]) if len(lines) > 1 else None
+            named = self.named_text(lines[0])
             return (named,) if named else _NOTHING
         labels = tuple(dict.fromkeys((*labels, *self.walked(lines[0]))))
-        others = {label for line in lines[1:] for label in self.items([line], 0)} - set(labels)
+        others = {label for line in lines for label in self.items([line], 0)} - set(labels)
         if len(labels) == 1 and others:
-            own = self.begins(_ITEM.sub(r"\5", lines[0]).strip(" .:)")) == labels[0]
-            walk = chr(ord(labels[0]) + 1) in others and not any(other < labels[0] for other in others)
+            own = self.begins(_ITEM.sub(r"\5", lines[0]).strip(_DRESS)) == labels[0]
+            walk = min(others) == chr(ord(labels[0]) + 1)
             if walk or not (own or self.complete(lines[0])):
                 return _NOTHING
         return labels
@@ -492,14 +492,14 @@ class _Reader:
     def item(self, found: re.Match[str]) -> tuple[str, ...]:
         """The labels of one option line; none for a rejected one and for what only looks like one."""
         label = (found[1] or found[2] or found[3] or found[4]).upper()
-        rest = found[5].strip(" \t.:)-")
+        rest = found[5].strip(_DRESS)
         if label not in self.options or (label in _WORDS and not found[1] and _THOUGHT.match(rest)):
             return _NOTHING
         own = self.begins(rest) == label
         colon = found[2] and found[0][found.end(2) - found.start()] == ":"
         if (found[4] or (label == "A" and colon and rest)) and not own:
             return _NOTHING
-        return self.labels(found[0].lstrip(" \t>#-"), complete=False)
+        return self.labels(_NUMBERING.sub("", found[0], count=1), complete=False)
 
     def labels(self, text: str, *, complete: bool) -> tuple[str, ...]:
         """The labels that a text opens with; () where it opens otherwise.
@@ -507,8 +507,7 @@ class _Reader:
         `complete` is for a whole reply, which has no declaration before it: a bare letter then needs its punctuation.
         """
         text = text.strip()
-        filling = (_OPTION if complete else FILLERS).match(text, 0, _FILLING)
-        begin = filling.end() if filling else 0
+        begin = (_OPTION if complete else FILLERS).match(text, 0, _FILLING).end()  # type: ignore[union-attr]
         found = _LABEL.match(text, begin)
         if not found:
             several = _LETTERS_ONLY.match(text, begin)
@@ -519,11 +518,11 @@ class _Reader:
         after = text[end:]
         if label not in self.options or after.lstrip().startswith("?") or _RANGE.match(after):
             return _NOTHING
-        rest = after.rstrip().lstrip(" \t.:)-")
-        if not rest or rest.rstrip(" .:-") == self.options[label].strip(" \t.:)-"):
+        rest = after.rstrip().lstrip(_DRESS)
+        if not rest or rest.rstrip(_DRESS) == self.options[label].strip(_DRESS):
             return (label,)
-        if rest.rstrip(" .)") in self.options:
-            return (label, rest.rstrip(" .)"))
+        if rest.strip(_DRESS + "([]") in self.options:
+            return (label, rest.strip(_DRESS + "([]"))
         own = self.begins(rest)
         if own and own != label:
             return (label, own)
@@ -537,8 +536,9 @@ class _Reader:
         if REJECTED.match(tail) or _CONDITIONAL.search(re.split(r"[.!?\n]", tail)[0]):
             return _NOTHING
         also = _ALSO.search(tail)
-        if also and (also[1] or also[2]) in self.options:
-            return (label, also[1] or also[2])
+        second = (also[1] or also[2]) if also else ""
+        if second in self.options:
+            return (label, second)
         if own:
             return (label, *self.walked(tail[:LONGEST])[:1]) if _INLINE_ITEM.match(tail.lstrip(" ,;/|.")) else (label,)
         return (label,)
@@ -564,11 +564,11 @@ class _Reader:
             return False
         if sign == "." and word.islower() and not _EXPLAINS.match(" " + text[found.end() + 1 :].lstrip()):
             return False
-        if found[2].islower() and sign not in tuple(").:,;]"):
+        if found[2].islower() and sign not in tuple(".:,;"):
             return False
         if complete and found[2].upper() in _WORDS and _THOUGHT.match(text[found.end() + 1 :].lstrip()):
             return False
-        return not complete or sign in tuple(").:")
+        return not complete or sign in tuple(".:")
 
     def foreign(self, text: str) -> bool:
         """True for a declared value that is short and plain, so that it is an answer, only none of the options."""

@@ -366,6 +366,18 @@ def test_a_page_over_long_replies_stays_small(tmp_path: Path, monkeypatch: pytes
     assert "left out to keep the page small" in text
 
 
+@pytest.mark.parametrize("letter", ["<", "'", "象", "\u202e"])
+def test_the_page_about_three_runs_of_long_replies_keeps_its_size_whatever_their_letters(
+    tmp_path: Path, letter: str
+) -> None:
+    for model in ("one", "two", "three"):
+        report_runs.write(tmp_path, {"slake_en_open": 300}, model=model, replies=[letter * 3000])
+    text = page.report(report_cli.load([str(tmp_path)]), samples=1000)
+    # What is left of the 8 MB is for pictures.
+    assert len(text.encode("utf-8", "replace")) < 8_000_000 - gallery.PICTURE_BUDGET - 300_000
+    assert "left out to keep the page small" in text
+
+
 def test_the_gallery_shows_every_task_and_every_kind_of_judgement(run: runs.Run) -> None:
     chosen = gallery.choose([run], 120)
     assert len(chosen) == len(set(chosen)) == 120

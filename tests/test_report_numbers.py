@@ -185,14 +185,19 @@ def test_the_json_holds_the_numbers_of_the_page(sample: Case, capfd: pytest.Capt
 
     def text(cell: Any) -> str:
         if isinstance(cell, dict):
-            signed = cell["low"] is not None and cell is not None and name == "vlms_are_biased_controls"
+            signed = cell["low"] is not None and name == "vlms_are_biased_controls"
             show = naive_report.signed if signed else naive_report.percent
             ends = (
                 "" if cell["low"] is None else (" to " if signed else "–").join(map(show, (cell["low"], cell["high"])))
             )
             return f"{show(cell['value'])} {ends}".strip()
-        return "–" if cell is None else f"{cell:,}" if isinstance(cell, int) and name != "letters" else str(cell)
+        return "–" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell)
 
+    for row in tables["headline"]["rows"]:
+        (run,) = (run for run in sample.runs if run.label == row["run"])
+        entries = run.entries(run.leaves(row["task"]))
+        assert row["clusters"] == row["acc"]["clusters"] == len({entry["acc"]["cluster"] for entry in entries})
+        assert row["acc"]["n"] == len(entries)
     for name, table in tables.items():
         if name != "published":
             rows = [

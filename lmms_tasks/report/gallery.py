@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,12 +12,12 @@ from typing import Any
 
 from lmms_data.errors import DataError
 from lmms_data.schema import benchmark
-from lmms_tasks.report import explain, runs
+from lmms_tasks.report import explain, formats, runs
 from lmms_tasks.report.runs import Run, Sample, TaskLog
 
 MAX_PROMPT = 1600
 MAX_REPLY = 1200
-#: Characters of replies and prompts, and characters of pictures, that a page holds at most.
+#: Bytes of replies and prompts, and bytes of pictures, that a page holds at most.
 TEXT_BUDGET = 2_200_000
 PICTURE_BUDGET = 4_200_000
 THUMBNAIL = 200
@@ -88,7 +89,7 @@ def build(loaded: Sequence[Run], most: int) -> Gallery:
     cards = list(_cards(loaded, chosen))
     total = 0
     for index, card in enumerate(cards):
-        total += len(card.question) + sum(len(verdict.reply) for verdict in card.verdicts)
+        total += sum(map(_weight, (card.question, *(verdict.reply for verdict in card.verdicts))))
         if total > TEXT_BUDGET:
             notes.append(f"{len(cards) - index} more chosen samples are left out to keep the page small.")
             cards = cards[:index]
@@ -99,6 +100,11 @@ def build(loaded: Sequence[Run], most: int) -> Gallery:
     order = {name: place for place, name in enumerate(_tasks(loaded))}
     cards.sort(key=lambda card: (order[card.task], card.doc_id))
     return Gallery(cards, _counts(loaded, cards), notes)
+
+
+def _weight(text: str) -> int:
+    """The bytes that the text takes on a page."""
+    return len(html.escape(formats.plain(text)).encode("utf-8", "replace"))
 
 
 def _tasks(loaded: Iterable[Run]) -> list[str]:

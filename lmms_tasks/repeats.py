@@ -30,8 +30,8 @@ class EveryReply:
         if failed:
             warn(
                 f"lmms-tasks: {failed} of {sum(map(len, texts))} requests failed and have lmms-eval's note of it in place of "
-                "a reply. They score 0 and count as unreadable. Run them again before you report anything (a --use_cache "
-                "folder keeps such notes: remove it first)."
+                "a reply. They score 0 and count as unreadable. Run them again before you report anything: with the same "
+                "--use_cache, only these are asked."
             )
         return [replies[0] if len(replies) == 1 else replies for replies in texts]
 

@@ -60,6 +60,8 @@ def outlive_interruptions(cache_class: Any) -> None:
     @functools.wraps(lookup)
     def lookup_in_all(cache: Any, key: str) -> Any:
         found = lookup(cache, key)
+        if request_failed(getattr(found, "text", found)):  # stored without this pack
+            return None
         for database in getattr(cache, "interrupted", ()) if found is None else ():
             row = database.execute("SELECT response FROM responses WHERE cache_key = ?", (key,)).fetchone()
             if row is not None:

@@ -137,12 +137,27 @@ def test_a_run_killed_ten_times_ends_with_the_scores_of_an_undisturbed_one(one: 
 def test_replies_that_failed_are_asked_for_again() -> None:
     from lmms_eval.caching.response_cache import ResponseCache
 
-    from lmms_tasks import plugin
+    from lmms_tasks import plugin, resuming
 
     plugin.register()
     assert ResponseCache._is_valid_response("ANSWER: B", "generate_until")
     assert not ResponseCache._is_valid_response("[LMMS_EVAL_REQUEST_FAILED after 3 retries] 503", "generate_until")
     assert not ResponseCache._is_valid_response("", "generate_until")
+
+    class Before:
+        """A cache that a run without this pack has filled."""
+
+        create = classmethod(lambda cls: None)
+        execute = None
+        _extract_cacheable = staticmethod(lambda response: response)
+        _is_valid_response = staticmethod(lambda response, kind: True)
+
+        def _lookup(self, key: str) -> str:
+            return key
+
+    resuming.outlive_interruptions(Before)
+    assert Before()._lookup("ANSWER: B") == "ANSWER: B"
+    assert Before()._lookup("[LMMS_EVAL_REQUEST_FAILED after 3 retries] 503") is None
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "many", "１０"])
@@ -162,6 +177,9 @@ def test_runs_of_other_tasks_are_handed_to_the_model_whole() -> None:
         def create(cls) -> Any: ...
 
         def _lookup(self, key: str) -> Any: ...
+
+        @staticmethod
+        def _extract_cacheable(response: Any) -> Any: ...
 
         @staticmethod
         def _is_valid_response(response: Any, request_type: str) -> bool: ...

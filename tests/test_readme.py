@@ -44,6 +44,13 @@ def test_the_demo_works_a_second_time_and_fails_where_no_results_are_written(tmp
     assert "no results were written" in run.output
 
 
+@pytest.mark.parametrize("name", [*READMES, "CONTRIBUTING.md"])
+def test_the_files_that_a_readme_names_are_there(root: Path, name: str) -> None:
+    named = set(re.findall(r"\btests/[\w/.]*\w", (root / name).read_text(encoding="utf-8")))
+    assert named
+    assert not [path for path in sorted(named) if not (root / path).exists()]
+
+
 @pytest.mark.parametrize(
     "words", [("--version",), ("--help",), ("path",), ("tasks", "--format", "json"), ("data", "--help")]
 )

@@ -127,7 +127,48 @@ TEXTS = {
     "a hundred and": [100],
     "百分之四": [None, None],
     "第三行有四": [4],
+    "one\thundred and five": [105],
+    "two hundred\tand six": [206],
+    "one thousand\tand\tfive": [1005],
+    "half\ta\tdozen": [6],
+    "half\tdozen": [6],
+    "two\tdozen": [24],
+    "four\tpoint\tfive": [Fraction(9, 2)],
+    "thousand; million": [1000, 1_000_000],
+    "．5": [Fraction(1, 2)],
+    "1,234．5": [Fraction(2469, 2)],
+    "1,234.56": [Fraction(30864, 25)],
+    "1,234,5": [1, 234, 5],
+    "terminus four": [4],
+    "seronegative   4": [4],
+    "minus\tfour": [-4],
+    "5  minus 1": [5, 1],
+    "twenty‐first": [],
+    "two\tthirds, two‐thirds, two‑thirds": [None] * 3,
+    "two quarterstaffs and one halfback": [2, 1],
+    "bathe one leg": [1],
+    "this\tone": [],
+    "this big one": [1],
+    "one\tof them, one  of them": [],
+    "one office, one candle": [1, 1],
+    "}-5": [5],
+    "）-5": [5],
+    "】-5": [5],
+    "第3": [],
+    "第  3": [3],
+    "二零零零": [2000],
+    "零一零": [None],
 }
+
+
+@pytest.mark.parametrize("char", "唯统統同某逐单單任之")
+def test_one_in_chinese_is_no_count_behind_a_word_that_it_ends(char: str) -> None:
+    assert find_numbers(f"{char}一") == []
+
+
+@pytest.mark.parametrize("char", "共些样樣起致般下定直旦切侧側边邊种種半会會再味向时時律体體块塊")
+def test_one_in_chinese_is_no_count_before_a_word_that_it_begins(char: str) -> None:
+    assert find_numbers(f"一{char}") == []
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES.items())

@@ -319,7 +319,7 @@ def test_an_echo_is_noticed_after_a_marker_only() -> None:
         (r"\fbox{4}", [("4", "boxed")]),
         (r"\boxed {4}", [("4", "boxed")]),
         (r"\boxed{\text{Lung}}", [("Lung", "boxed")]),
-        (r"\boxed{\frac{1}{2}}", [(r"\frac12", "boxed")]),
+        (r"\boxed{\frac{1}{2}}", [("1/2", "boxed")]),
         (r"\boxed{a} and \boxed{b}", [("a", "boxed"), ("b", "boxed")]),
         (r"{ \boxed{a} }", [("a", "boxed")]),
         (r"\} \boxed{a\}b}", [("ab", "boxed")]),

@@ -100,7 +100,7 @@ _PRONOUN_BEFORE = re.compile(
 )
 _PRONOUN_AFTER = re.compile(r"[ \t]{1,3}(?:another|of|by|can|could|might|would|should|may|must)\b", re.IGNORECASE)
 # 一 is part of a word far more often than it is a count: 一共, 一些, 唯一, 统一 …
-_YI_BEFORE = frozenset("第唯统統同某逐单單万任之")
+_YI_BEFORE = frozenset("唯统統同某逐单單任之")
 _YI_AFTER = frozenset("共些样樣起致般下定直旦切侧側边邊种種半会會再味向时時律体體块塊")
 
 
@@ -142,7 +142,7 @@ def _signed(text: str, start: int, end: int, value: Value | None) -> Number:
     """The number with the sign that stands directly before it; a hyphen behind a word or another number is none."""
     before = text[start - 1 : start]
     if before and before in _MINUS + _PLUS:
-        outer = text[start - 2 : start - 1] if start >= 2 else ""
+        outer = text[max(0, start - 2) : start - 1]
         if not (outer.isalnum() or outer in tuple(_MINUS + _PLUS + ")]}）】")):
             return Number(-value if value is not None and before in _MINUS else value, start - 1, end)
         return Number(value, start, end)
@@ -214,7 +214,7 @@ def _from_english(text: str, start: int, end: int) -> list[Number]:
 
 
 def _english_value(words: str) -> Value:
-    whole, _, decimals = words.partition(" point ")
+    whole, _, decimals = words.replace("\t", " ").partition(" point ")
     if whole.startswith("half"):
         return 6
     total = current = 0
@@ -260,7 +260,7 @@ def _han_value(numeral: str) -> int | None:
         return None
     if all(char in _HAN_DIGITS for char in numeral):
         # 二三 also means "two or three"; digit by digit is only sure with a zero in it, as in 一〇五 and 二零一五.
-        if len(numeral) == 1 or (any(char in "零〇" for char in numeral[1:]) and numeral[0] not in "零〇"):
+        if len(numeral) == 1 or (any(char in "零〇" for char in numeral) and numeral[0] not in "零〇"):
             return int("".join(str(_HAN_DIGITS[char]) for char in numeral))
         return None
     total = 0

@@ -397,10 +397,16 @@ _COMMAND = re.compile(
 )
 
 
+# Without this the digits of 4/5 would be joined to 45.
+_FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}\n]{1,30})\}\s?\{([^{}\n]{1,30})\}")
+
+
 def unlatex(text: str) -> str:
-    r"""The text without LaTeX wrappers: `$\mathrm{C}$` is C, `\(\text{Lung}\)` is Lung."""
+    r"""The text without LaTeX wrappers: `$\mathrm{C}$` is C, `\(\text{Lung}\)` is Lung, `\frac{1}{2}` is 1/2."""
     if not any(mark in text for mark in "\\${}"):
         return text
+    if "frac" in text:
+        text = _FRACTION.sub(r"\1/\2", text)
     return _COMMAND.sub(lambda found: " " if found[0] in ("~", "\\ ") else "", text).strip()
 
 

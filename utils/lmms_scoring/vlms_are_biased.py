@@ -220,19 +220,15 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 # The prompt's own example, repeated in the reply, is nobody's answer.
 _EXAMPLE = (r"e\.?g\.?", "for example", "such as", "例如")
-_ECHO = _pattern(rf"{_any(*_EXAMPLE)}[,:，：]? ?\{{[^{{}}\n]{{0,20}}\}}(?: ?or ?\{{[^{{}}\n]{{0,20}}\}})?\.?")
+_ECHO = _pattern(rf"{_any(*_EXAMPLE)}[,:]? ?\{{[^{{}}\n]{{0,20}}\}}(?: ?or ?\{{[^{{}}\n]{{0,20}}\}})?\.?")
 _BRACES = re.compile(r"\{([^{}\n]{1,300})\}")
-_COMMAND_BEFORE = re.compile(r"\\[A-Za-z]{1,20}\s?\Z")
-_CORRECTIONS = (
-    r"\bactually\b", r"\bwait\b", r"\bcorrection\b", r"\bon (?:closer|second)\b", r"\bsorry\b", r"\bscratch that\b",
-    r"\bno,", "更正", "不对",
-)  # fmt: skip
-_CORRECTION = _pattern(_any(*_CORRECTIONS))
+_COMMAND_BEFORE = re.compile(r"(?:\\[A-Za-z]{1,20}|frac\s?\{[^{}\n]{1,30}\})\s?\Z")
+_CORRECTIONS = ("actually", "wait", "correction", "on closer", "on second", "sorry", "scratch that")
+_CORRECTION = _pattern(rf"\b(?:{_any(*_CORRECTIONS)}\b|no,)|更正|不对")
 _FINALS = (
-    r"\bfinal(?:ly)?\b", r"\btotal\b", r"\bin all\b", r"\baltogether\b", r"\boverall\b", r"\btherefore\b", r"\bthus\b",
-    r"\bhence\b", r"\bso\b", r"\banswer\b", "=", "共", "合计", "所以", "因此", "最终", "答案",
+    "final", "finally", "total", "in all", "altogether", "overall", "therefore", "thus", "hence", "so", "answer",
 )  # fmt: skip
-_FINAL = _pattern(_any(*_FINALS))
+_FINAL = _pattern(rf"\b{_any(*_FINALS)}\b|=|共|合计|所以|因此|最终|答案")
 _OPENS = ("or", "also", "could", "might", "may", "maybe", "perhaps", "possibly")
 _OPEN = _pattern(rf"\b{_any(*_OPENS)}\b|或|也")
 
@@ -285,7 +281,7 @@ def _settle(places: list[_Place], text: str) -> Reading | None:
     return Reading(None, "two answers")
 
 
-_WORD_EDGES = " \t\n\"'.,;:!?。，；：！？{}()[]"
+_WORD_EDGES = " \t\n\"'.,;:!?。{}()[]"
 
 
 def _words(text: str) -> str:
@@ -300,13 +296,13 @@ _POLARITY = {**dict.fromkeys(_YES, "Yes"), **dict.fromkeys(_NO, "No")}
 _EITHER = "|".join(sorted(_POLARITY, key=len, reverse=True))
 # `No two lines are equal` and `No idea` begin with No and do not answer; `No the lines differ` does.
 _AFTER_ANSWER = (
-    r"(?=\s*(?:[,.;:!?)\]}\"'，。；：！？、…]|-|\Z|\n)"
+    r"(?=\s*(?:[,.;:!?)\]}\"'。、…]|-|\Z|\n)"
     r"|\s+(?:the|they|these|those|this|that|it|there|both|because|since|as|i|you|not|we|in)\b)"
 )
 _LEADING = re.compile(rf"[\s\"'(\[{{]{{0,4}}({_EITHER}){_AFTER_ANSWER}", re.IGNORECASE)
-_ALONE = _pattern(rf"(?<=[.!?\n。！？:])\s{{0,3}}({_EITHER}){_AFTER_ANSWER}")
+_ALONE = _pattern(rf"(?<=[.!?\n。:])\s{{0,3}}({_EITHER}){_AFTER_ANSWER}")
 _SO_WORDS = ("so", "therefore", "thus", "hence", "actually", "wait", "sorry", "well", "certainly", "definitely", "say")
-_SO = _pattern(rf"(?:\b{_any(*_SO_WORDS)},?\s|所以)({_EITHER})(?=[.!,。！，]|\Z)")
+_SO = _pattern(rf"(?:\b{_any(*_SO_WORDS)},?\s|所以)({_EITHER})(?=[.!,。]|\Z)")
 _POLES = ("yes", "no", "true", "false", "是", "否", "不是")
 _BOTH = _pattern(
     rf"(?<![^\W\d]){_any(*_POLES)}\s?(?:or|and|/|\||或|和)\s?{_any(*sorted(_POLES, key=len, reverse=True))}(?![^\W\d])"
@@ -339,7 +335,7 @@ def _yes_no_in(text: str) -> Reading:
 
 _NONE_AT_ALL = re.compile(r"(?:none|nothing)\.?\Z", re.IGNORECASE)
 _CLAUSE_WORDS = ("but", "however", "while", "whereas", "although", "though", "because", "since")
-_CLAUSE = _pattern(rf"[,;:!?\n()。，；：！？（）]|\.(?!\d)|\s-\s|\b{_any(*_CLAUSE_WORDS)}\b|但|而")
+_CLAUSE = _pattern(rf"[,;:!?\n()。]|\.(?!\d)|\s-\s|\b{_any(*_CLAUSE_WORDS)}\b|但|而")
 _USUAL_WORDS = (
     "usual", "typical", "expected", "normal", "standard", "traditional", "regular", "classic", "common", "ordinary",
 )  # fmt: skip
@@ -347,16 +343,17 @@ _USUAL = _any(*_USUAL_WORDS)
 _FILLERS = ("the", "its", "a", "an", "just", "only", "simply", "exactly", "merely", _USUAL)
 _FILLER = rf"(?:{_any(*_FILLERS)}\s+){{0,4}}"
 _NEGATIONS = (
-    r"\bnot", "n't", r"\brather than", r"\binstead of", r"\bunlike", r"\bcompared (?:to|with)", r"\bversus", r"\bvs\.?",
-    r"\bnever", r"\bneither", r"\bnor", "不是", "并非", "而非", "没有",
+    "not", "rather than", "instead of", "unlike", "compared to", "compared with", "versus", r"vs\.?", "never", "neither",
+    "nor",
 )  # fmt: skip
 _NEGATED_VERBS = ("have", "has", "having", "be", "see", "show")
-_NEGATED = _pattern(rf"{_any(*_NEGATIONS)}\s{{0,3}}(?:{_any(*_NEGATED_VERBS)}\s+)?{_FILLER}\Z")
+_NEGATED = _pattern(
+    rf"(?:\b{_any(*_NEGATIONS)}|n't|不是|并非|而非|没有)\s{{0,3}}(?:{_any(*_NEGATED_VERBS)}\s+)?{_FILLER}\Z"
+)
 _BOUNDS = (
-    r"\bmore than", r"\bfewer than", r"\bless than", r"\bother than", r"\bat least", r"\bat most", r"\bup to",
-    r"\bover", r"\bunder", "超过", "至少", "最多", "不到",
+    "more than", "fewer than", "less than", "other than", "at least", "at most", "up to", "over", "under",
 )  # fmt: skip
-_BOUND_BEFORE = _pattern(rf"{_any(*_BOUNDS)}\s{{0,3}}{_FILLER}\Z")
+_BOUND_BEFORE = _pattern(rf"(?:\b{_any(*_BOUNDS)}|超过|至少|最多|不到)\s{{0,3}}{_FILLER}\Z")
 _BOUND_AFTER = _pattern(r"\s{0,2}[个条]?(?:or (?:more|fewer|less)\b|\+(?!\s?\d)|以上|以下)")
 _USUALLY_WORDS = (
     rf"{_USUAL}(?:ly)?", "generally", "originally", "should",
@@ -400,12 +397,12 @@ _SUMS = (
 )  # fmt: skip
 _SUMS_ZH = ("共", "合计", "总计", "总数", "所以", "因此")
 _SUMS_UP = _pattern(
-    rf"(?:\b{_any(*_SUMS)}\b[,:]?[^.,;\n\d]{{0,50}}|=|{_any(*_SUMS_ZH)}[^。，,\n\d一二两三四五六七八九十]{{0,12}})\s{{0,3}}\Z"
+    rf"(?:\b{_any(*_SUMS)}\b[,:]?[^.,;\n\d]{{0,50}}|=|{_any(*_SUMS_ZH)}[^。,\n\d一二两三四五六七八九十]{{0,12}})\s{{0,3}}\Z"
 )
 _SUMMED_UP = _pattern(r"\s{0,2}(?:[^\W\d]+\s){0,4}?(?:altogether|in all|overall|total)\b")
 _BETWEEN = ("or", "to", "maybe", "possibly", "perhaps")
 _ALTERNATIVE = _pattern(
-    rf"\s{{0,2}}\(?(?:[^\W\d]+\s){{0,2}}?{_any(*_BETWEEN)}(?:\s[^\W\d]+){{0,2}}\s{{0,2}}\Z|\s?[-~/]\s?\Z|(?:或者?|到|至)\Z"
+    rf"\s{{0,2}}(?:[^\W\d]+\s){{0,2}}?\(?{_any(*_BETWEEN)}(?:\s[^\W\d]+){{0,2}}\s{{0,2}}\Z|\s?[-~/]\s?\Z|(?:或者?|到|至)\Z"
 )
 _NAMED_MANY = 200
 
@@ -479,7 +476,7 @@ def _number_alone(text: str) -> Reading:
 
 def _mentions(text: str, numbers: list[Number]) -> list[_Mention]:
     cuts = [(cut.start(), cut.end()) for cut in _CLAUSE.finditer(text)]
-    unfinished = len(text) >= 80 and text[-1] not in ".!?}])>\"'。！？）"
+    unfinished = len(text) >= 80 and text[-1] not in ".!?])>\"'。"
     mentions = []
     at = 0
     previous = 0

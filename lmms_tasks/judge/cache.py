@@ -50,7 +50,7 @@ class Cache:
         """The entry, or None where there is none that can be read."""
         try:
             entry = json.loads(self._path(name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return entry if isinstance(entry, dict) else None
 

@@ -73,14 +73,14 @@ def _files(path: Path) -> list[Path]:
 
 
 def _lines(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with file.open(encoding="utf-8") as lines:
+    with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             where = f"{file}, line {number}"
             try:
-                entry = json.loads(line)
-            except json.JSONDecodeError as error:
+                entry = json.loads(line.decode("utf-8"))
+            except (ValueError, RecursionError) as error:
                 raise RepliesError(f"{where} is no JSON ({error}): the file was cut off or edited") from error
             if not isinstance(entry, dict):
                 raise RepliesError(f"{where} is no JSON object")
@@ -115,7 +115,7 @@ def _read_log(file: Path, task: str, replies: Replies) -> None:
 def _doc_id(entry: dict[str, Any], where: str) -> int:
     try:
         return int(entry["doc_id"])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise RepliesError(f"{where}: doc_id is {entry['doc_id']!r}, not a number") from error
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,7 +61,7 @@ class Sample:
     def biased(self) -> float | None:
         """The official bias score, None where the row has no expected bias."""
         value = self.slices.get("biased")
-        return None if value is None else float(value)
+        return float(value) if value is not None and _is_score(value) else None
 
     @property
     def disagree(self) -> bool:
@@ -246,6 +245,15 @@ def _results(files: Files, problems: list[str]) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         problems.append(f"{files.results.name} holds no object: settings, versions and groups are not known.")
         return {}
+    for key in ("results", "configs", "n-samples", "group_subtasks", "config"):
+        if not isinstance(loaded.get(key, {}), dict):
+            problems.append(f"{files.results.name}: its {key} are no table and are left out; the file was edited.")
+            del loaded[key]
+    loaded["group_subtasks"] = {
+        name: [member for member in below if isinstance(member, str)]
+        for name, below in _table(loaded, "group_subtasks").items()
+        if isinstance(below, list)
+    }
     return loaded
 
 
@@ -359,7 +367,7 @@ def _sample(entry: Mapping[str, Any], offset: int) -> Sample | None:
 
 
 def _is_score(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
+    return isinstance(value, (int, float)) and -1e9 < value < 1e9  # also no NaN, and no integer beyond all floats
 
 
 def _text(value: Any) -> str | None:
@@ -367,7 +375,10 @@ def _text(value: Any) -> str | None:
 
 
 def _light(value: Any) -> Any:
-    return intern(value) if isinstance(value, str) else value
+    # Tables are broken down by these values: a list or an object, which no task writes, would be no key.
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return intern(value if isinstance(value, str) else str(value))
 
 
 def _check_against_results(run: Run) -> None:

@@ -51,7 +51,7 @@ def load(name: str | Benchmark, subset: str, *, source: Source | None = None) ->
     check_rows(rows, spec, subset, str(paths[0]), source)
     if spec.archive and part.needs_archive:
         _check_images(rows, spec, folder)
-    return _dataset(rows, spec)
+    return _dataset(rows, spec, str(paths[0]))
 
 
 def images_of(name: str | Benchmark, *, source: Source | None = None) -> archive.ImageArchive:
@@ -215,10 +215,15 @@ def _check_images(rows: list[dict[str, Any]], spec: Benchmark, folder: Path) -> 
     opened.glance(_names(rows, spec.images))
 
 
-def _dataset(rows: list[dict[str, Any]], spec: Benchmark) -> Dataset:
+def _dataset(rows: list[dict[str, Any]], spec: Benchmark, where: str) -> Dataset:
     from datasets import Dataset
 
-    return Dataset.from_dict({column: [row.get(column) for row in rows] for column in kept(spec, rows[0])})
+    columns = {column: [row.get(column) for row in rows] for column in kept(spec, rows[0])}
+    try:
+        return Dataset.from_dict(columns)
+    except Exception as error:  # Arrow's: a column of several types, half a character, a number too large
+        short = str(error).split("\n")[0]
+        raise RowsError(f"{spec.hub}: the rows in {where} do not make a table ({short})", CHANGED) from error
 
 
 def kept(spec: Benchmark, found: Iterable[str]) -> list[str]:

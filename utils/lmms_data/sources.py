@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from .schema import BENCHMARKS, Benchmark, benchmark
 DATA = "LMMS_TASKS_DATA"
 REVISION = "LMMS_TASKS_REVISION"
 _NAMED = ("hub", "modelscope", "sample")
+_COMMIT = re.compile(r"[\w-]{1,100}", re.ASCII)  # it becomes part of a path
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,12 @@ def _in_cache(spec: Benchmark, repository: Path, revision: str | None) -> Source
     snapshots = repository / "snapshots"
     reference = repository / "refs" / (revision or "main")
     if reference.is_file():
-        commit = reference.read_text().strip()
+        commit = reference.read_text(encoding="utf-8", errors="replace").strip()
+        if not _COMMIT.fullmatch(commit):
+            raise SourceError(
+                f"{reference} should name a commit, but says {commit!r:.80}",
+                f"delete it and fetch the data again: lmms-tasks data fetch {spec.name}",
+            )
     elif revision is not None:
         commit = revision
     else:

@@ -283,18 +283,18 @@ def test_the_stacked_bars_are_as_long_as_the_outcomes_are_frequent(runs: Case) -
 def test_the_bars_of_letters_are_as_high_as_the_letters_are_frequent(runs: Case) -> None:
     for subset in ("text", "mm"):
         (figure,) = runs.page.all("article", id=f"medxpertqa_{subset}_letters")
-        for run, svg in zip(runs.runs, figure.all("svg"), strict=True):
-            heights: dict[str, list[float]] = {"unreadable": [], "run0": []}
+        for number, (run, svg) in enumerate(zip(runs.runs, figure.all("svg"), strict=True)):
+            heights: dict[str, list[float]] = {"unreadable": [], f"run{number}": []}
             for path in svg.all("path"):
-                colour = re.search(r"fill: var\(--(unreadable|run0)\)", path.attributes.get("style", ""))
+                colour = re.search(r"fill: var\(--(unreadable|run\d)\)", path.attributes.get("style", ""))
                 if colour:
                     ys = [float(y) for y in re.findall(r"[ML] [\d.]+ ([\d.]+)", path.attributes["d"])]
                     heights[colour[1]].append(max(ys) - min(ys))
             records = [entry["acc"] for entry in run.logs[f"medxpertqa_{subset}"]]
             right, read = (Counter(r[key] for r in records) for key in ("reference", "read"))
             letters = [*sorted({*right, *read} - {None}), *[None] * (None in read)]
-            unit = max(heights["run0"]) / max(read.values())
-            assert heights["run0"] == pytest.approx([unit * read[letter] for letter in letters], abs=0.01)
+            unit = max(heights[f"run{number}"]) / max(read.values())
+            assert heights[f"run{number}"] == pytest.approx([unit * read[letter] for letter in letters], abs=0.01)
             assert heights["unreadable"] == pytest.approx([unit * right[letter] for letter in letters], abs=0.01)
 
 

@@ -149,15 +149,15 @@ def outcomes(table: Table, run: str) -> str:
     return _svg(figure, f"{run}: outcomes of the replies to main, by topic")
 
 
-def letters(table: Table, run: str) -> str:
-    """Two bars a letter: how often it is right, and how often it was chosen."""
+def letters(table: Table, run: str, number: int = 0) -> str:
+    """Two bars a letter: how often it is right, and how often it was chosen, this in the colour of the run's number."""
     rows = [row for row in table.rows if row[1] == run]
     figure, axes = _axes(1.9, ["100"])
     axes.grid(axis="x", visible=False)
     axes.grid(axis="y", color=_GRID, linewidth=0.8)
     for x, row in enumerate(rows):
         axes.bar(x - 0.19, row[2], width=0.36, color=_OUTCOME_INKS["unreadable"], edgecolor="none")
-        axes.bar(x + 0.19, row[3], width=0.36, color=_RUN_INKS[0], edgecolor="none")
+        axes.bar(x + 0.19, row[3], width=0.36, color=_RUN_INKS[number % RUN_COLOURS], edgecolor="none")
     axes.set_xticks(range(len(rows)))
     axes.set_xticklabels(["none" if row[0] == "none read" else plain(row[0]) for row in rows], color=_INK)
     for text in axes.get_xticklabels():

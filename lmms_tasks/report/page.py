@@ -152,7 +152,11 @@ def _charts(table: Table, loaded: Sequence[Run]) -> list[tuple[str, Any]]:
             marks = {"acc": True, "acc_flexible": False}
             drawn = [("", charts.differences(table, labels, label="against", kind="measure", marks=marks))]
         elif table.key.endswith("_letters"):
-            drawn = [(run, charts.letters(table, run)) for run in labels if any(row[1] == run for row in table.rows)]
+            drawn = [
+                (run, charts.letters(table, run, number))
+                for number, run in enumerate(labels)
+                if any(row[1] == run for row in table.rows)
+            ]
         elif table.key == "slake_types":
             joined = Table(
                 table.key, table.title, ("part", "run"), table.columns,

@@ -221,7 +221,7 @@ def scoring(hub: Path, oracle: str | None, folder: Path, count: int) -> Iterator
     sets: dict[tuple[str, str], list[tuple[dict[str, Any], str]]] = {}
     for name in docs:
         sets[name, "usual replies"] = _given(name, docs[name], REPLIES[name])
-        sets[name, "free replies"] = _given(name, docs[name], FREE_REPLIES[name])
+        sets[name, "made-up free text"] = _given(name, docs[name], FREE_REPLIES[name])
         if name != "vlms_are_biased" and (real := _real(name)):
             sets[name, f"{len(real):,} real replies"] = real
     theirs: list[float] = []
@@ -249,9 +249,11 @@ def scoring(hub: Path, oracle: str | None, folder: Path, count: int) -> Iterator
         ours = best(lambda pairs=pairs, hook=hook: [hook(doc, [reply]) for doc, reply in pairs]) / len(pairs)  # type: ignore[misc]
         yardstick = f"reference {theirs[number] * 1e6:.1f} µs" if theirs else "no EvalScope here"
         ratio = ours / theirs[number] if theirs else None
+        # Of free text the reference searches one marker and one letter: told, but no yardstick for a reading.
+        free = kind == "made-up free text"
         yield Row(
-            f"{name} process_results, all metrics, {kind}", f"{ours * 1e6:.1f} µs", yardstick, ratio, "at most 5 times",
-            None if ratio is None else ratio <= 5,
+            f"{name} process_results, all metrics, {kind}", f"{ours * 1e6:.1f} µs", yardstick, ratio,
+            "none: no reply of a model" if free else "at most 5 times", None if free or ratio is None else ratio <= 5,
         )  # fmt: skip
 
 

@@ -18,12 +18,19 @@ from hypothesis import strategies as st
 from lmms_scoring import slake
 from lmms_scoring.outcomes import Outcome
 from lmms_scoring.slake_aliases import CONCEPTS, NO, NOTHING, SPELLINGS, SUFFIXES, YES
-from lmms_scoring.slake_wording import meaning, phrase
+from lmms_scoring.slake_wording import meaning, mentioned, phrase
 
 GOLDEN = Path(__file__).parent / "golden" / "slake.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 RAW = {str(row["reply"]).lower() for row in ROWS}
 sys.path.append(str(Path(__file__).parent / "parity"))
+
+
+WORDINGS: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in GOLDEN.with_name("slake_wordings.jsonl").read_text(encoding="utf-8").split("\n")
+    if line
+]
 
 
 def scored(row: dict[str, Any]) -> Any:
@@ -47,6 +54,24 @@ def name(row: dict[str, Any]) -> str:
 def test_both_readings_agree_with_the_golden_table(row: dict[str, Any]) -> None:
     score = scored(row)
     assert (score.acc, score.acc_flexible) == (row["official"], row["flexible"])
+
+
+@pytest.mark.parametrize("row", WORDINGS, ids=lambda row: ascii(row["text"]))
+def test_a_wording_means_what_its_row_says(row: dict[str, Any]) -> None:
+    found = meaning(row["text"])
+    assert (phrase(row["text"]), sorted(found.names), found.two) == (row["phrase"], row["names"], row["two"])
+    groups = ("side", "modality", "plane", "color", "organ", "position", "finding")
+    said = {group: sorted(mentioned(row["text"], group)) for group in groups}
+    assert {group: names for group, names in said.items() if names} == row["mentions"]
+
+
+def test_a_wording_is_read_up_to_400_characters_and_searched_up_to_4000() -> None:
+    assert meaning("z" * 400).names == {"z" * 400}
+    assert not meaning("z" * 401).names
+    assert mentioned("z" * 3997 + " ct", "modality") == {"ct"}
+    assert not mentioned("z" * 3998 + " ct", "modality")
+    assert mentioned("z" * 3998 + " t1", "weighting") == frozenset()
+    assert meaning("2 " + "m" * 40).names == {"2 " + "m" * 40}
 
 
 def test_every_wording_of_the_alias_table_stands_in_the_golden_table() -> None:

@@ -29,8 +29,8 @@ from lmms_scoring.slake_wording import (
 _EXCLUSIVE = frozenset(("modality", "weighting", "plane", "color", "density", "side"))
 _TURN = re.compile(r"\b(?:actually|wait|correction|however|but|alternatively|or)\b|或|但|其实", re.IGNORECASE)
 _BREAK = re.compile(
-    r"(?P<reason>,? (?:because|since|as it|as the|due to)\b|, which\b|，?(?:因为|由于))"
-    r"|(?<=[^\s\d])\.(?=\s)|(?<=\d)\.(?=\s+\D)|[。!！;；\n]| - "
+    r"(?P<reason>,? (?:because|since|as it|as the|due to)\b|, which\b|,?(?:因为|由于))"
+    r"|(?<=[^\s\d])\.(?=\s)|(?<=\d)\.(?=\s+\D)|[。!;\n]| - "
 )
 _HAN_CLAUSE = re.compile(r"[是为有呈]|显示|可见|位于")
 _CLAUSE = re.compile(
@@ -38,16 +38,16 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _PRONOUN_IS = re.compile(
-    r"^(?:it|that|they|these)(?: is|'s| was| are) (?:of )?(?P<answer>.{1,80})$",
+    r"(?:it|that|they|these)(?: is|'s| was| are) (?:of )?(?P<answer>.{1,80})$",
     re.IGNORECASE,
 )
 _SUBJECT_IS = re.compile(
-    r"^(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: of)? (?P<answer>[^,.;:]{1,80})$",
+    r"(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: of)? (?P<answer>[^,.;:]{1,80})$",
     re.IGNORECASE,
 )
-_USED = re.compile(r"^(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) [^,.;]{1,60})?$", re.IGNORECASE)
+_USED = re.compile(r"(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) [^,.;]{1,60})?$", re.IGNORECASE)
 _COMPARED = re.compile(
-    r"^(?P<answer>.{1,40}) (?:is|are|looks?|seems?|appears?) (?:the )?"
+    r"(?P<answer>.{1,40}) (?:is|are|looks?|seems?|appears?) (?:the )?"
     r"(?P<word>bigger|larger|biggest|largest|smaller|smallest|abnormal)"
     r"(?: (?:organ|one|in|than)\b(?: (?!and\b|but\b|not\b)[^\s,.;]{1,20}){0,6})?$",
     re.IGNORECASE,
@@ -61,12 +61,12 @@ _COMPARISON = {
     "smallest": "small",
 }
 _COMPARED_CHINESE = re.compile(
-    r"^(?P<answer>[^比，。]{1,10}?)(?:的?体积)?(?:比[^，。]{1,10})?(?:更|最|较|是)?(?P<word>大|小|异常)的?$"
+    r"(?P<answer>[^比,。]{1,10}?)(?:的?体积)?(?:比[^,。]{1,10})?(?:更|最|较|是)?(?P<word>大|小|异常)的?$"
 )
-_COUNTED_CHINESE = re.compile(r"^[图像片中里]{0,4}(?:一共|共)?有?(?P<answer>[0-9零一二三四五六七八九十百两].{0,10})$")
+_COUNTED_CHINESE = re.compile(r"[图像片中里]{0,4}(?:一共|共)?有?(?P<answer>[0-9零一二三四五六七八九十百两].{0,10})$")
 _HOW_MANY = re.compile("多少|几")
 _HAN_IS = re.compile(
-    r"^(?P<subject>[^，。,.]{0,40}?)(?<![不非没])(?:是|为|属于|位于|显示为|呈|在)(?P<answer>[^，。,.]{1,30}?)的?$"
+    r"(?P<subject>[^。,.]{0,40}?)(?<![不非没])(?:是|为|属于|位于|显示为|呈|在)(?P<answer>[^。,.]{1,30}?)的?$"
 )
 _LOOSE = frozenset(("of", "in", "this", "image", "picture", "scan"))
 _LOOSE_HAN = re.compile(r"这[张幅]?|图[像片]?|[中里的它该应]")
@@ -156,14 +156,12 @@ def _contradicts(head: str, tail: str) -> bool:
 
 # --- yes and no -----------------------------------------------------------------------------------------------------
 
-_ASKS = re.compile(r"[?？]\s*$|[吗么]\s*$|^(?:is|are|does|do|can)\b|是否|是不是|有没有", re.IGNORECASE)
+_ASKS = re.compile(r"\?$|[吗么]$|^(?:is|are|does|do|can)\b|是否|是不是|有没有", re.IGNORECASE)
 _LEADING_ENGLISH = re.compile(
-    r"^(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:definitely|indeed|it|there|this|the|they|that|these|i|we)\b))",
+    r"(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:definitely|indeed|it|there|this|the|they|that|these|i|we)\b))",
     re.IGNORECASE,
 )
-_LEADING_CHINESE = re.compile(
-    rf"^({alternation(tuple(word for word in YES | NO if not word.isascii()))})\s*[，,。.；;！!：:\n]"
-)
+_LEADING_CHINESE = re.compile(rf"({alternation(tuple(word for word in YES | NO if not word.isascii()))})\s*[,。.;!:\n]")
 _SEEING = frozenset(
     (
         "contain",
@@ -320,7 +318,7 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
     ('no', 'leading')
     """
     asks = _ASKS.search(text)
-    text = _SURELY.sub("", text.strip().strip(TRAIL + "()（）[]"))
+    text = _SURELY.sub("", text.strip().strip(TRAIL + "()[]"))
     if _BOTH_POLES.search(text[:200]):
         return None, "two answers"
     lone = _lone_polarity(text) if len(text) < 20 else None
@@ -355,7 +353,7 @@ def polarity(text: str, question: str) -> tuple[str | None, str]:
 _BUT = re.compile(r"(?:but|however|except)\b|但", re.IGNORECASE)
 _SURELY = re.compile("^(?:确实|当然)")
 _NO_COMMA = re.compile(r"no\b", re.IGNORECASE)
-_FIRST_CLAUSE = re.compile(r"[.。!！;；\n，,]")
+_FIRST_CLAUSE = re.compile(r"[.。!;\n,]")
 
 
 @lru_cache(maxsize=4096)

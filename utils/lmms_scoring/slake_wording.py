@@ -22,7 +22,7 @@ from lmms_scoring.slake_aliases import (
 )
 
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff"
-_GAP_BESIDE_HAN = re.compile(rf"(?<=[{_HAN}])\s+|(?<!\s)\s+(?=[{_HAN}])")
+_GAP_BESIDE_HAN = re.compile(rf"(?<=[{_HAN}]) | (?=[{_HAN}])")
 NO_WORD = re.compile(r"[\W_]+")
 _CROSSED = dict.fromkeys(map(ord, "≠¬✗✘❌✖"), " not ")
 _BEFORE_ARTICLE = frozenset(("of", "in", "on", "at", "to", "by", "with", "and"))
@@ -67,7 +67,7 @@ def _forms() -> Iterator[tuple[str, str]]:
         for form in (concept.name, *concept.english):
             yield form, concept.name
             yield from ((f"{form} {suffix}", concept.name) for suffix in english)
-        for form in (*concept.chinese, *(form for form in (concept.name, *concept.english) if len(form) < 4)):
+        for form in (*concept.chinese, concept.name, *concept.english):
             yield form, concept.name
             yield from (("".join((form, suffix)), concept.name) for suffix in chinese)
 
@@ -86,7 +86,7 @@ def alternation(forms: Iterable[str]) -> str:
 _SIDE_TAIL = re.compile(rf" (?:{alternation(SIDE_NOUNS)})$")
 _PLACE_HEAD = re.compile(r"^(?:located )?(?:in|on|at) ")
 _PLACE_TAIL = re.compile(r" (?:of|in) (?:this )?(?:image|picture|scan)$")
-_PART_OF = re.compile(r"^(upper|lower) (?:part|portion|region|zone|field) of (left|right) (.+)$")
+_PART_OF = re.compile(r"(upper|lower) (?:part|portion|region|zone|field) of (left|right) (.+)")
 
 
 @lru_cache(maxsize=1)
@@ -173,7 +173,7 @@ def _number(text: str) -> str | None:
     return f"{value} {NAMES.get(noun, noun)}".strip()
 
 
-_BOTH = re.compile(r"^(?:both |双)(.+)$")
+_BOTH = re.compile(r"(?:both |双)(.+)")
 
 
 @lru_cache(maxsize=8192)
@@ -207,7 +207,7 @@ _ITEM = re.compile(r"[,，、;；&\n]|\band\b|以及|[和及与]", re.IGNORECASE
 _BULLET = re.compile(r"^\s*\d{1,2}[.)]\s+(?=\D)")
 _ASIDE = re.compile(r"[(（\[]([^()（）\[\]]{0,200})[)）\]]")
 WRONG = re.compile(r"\b(?:wrong|incorrect|mistaken|not)\b|错|误|不是|不对", re.IGNORECASE)
-_DENIED = re.compile(r"^(?:not|rather than|而不是|不是|而非) ?(.+)$")
+_DENIED = re.compile(r"(?:not|rather than|而不是|不是|而非) ?(.+)")
 _LONGEST = 400
 
 

@@ -54,6 +54,7 @@ def name(row: dict[str, Any]) -> str:
 def test_both_readings_agree_with_the_golden_table(row: dict[str, Any]) -> None:
     score = scored(row)
     assert (score.acc, score.acc_flexible) == (row["official"], row["flexible"])
+    assert "how" not in row or (score.reading.value, score.reading.how) == (row["read"], row["how"])
 
 
 @pytest.mark.parametrize("row", WORDINGS, ids=lambda row: ascii(row["text"]))

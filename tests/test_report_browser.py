@@ -19,6 +19,7 @@ import pytest
 from lmms_tasks.report import page, report_cli
 from tests import report_runs
 from tests.test_report import HOSTILE
+from tests.test_report_data import record
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -139,6 +140,23 @@ def test_even_injected_script_is_stopped_by_the_policy(browser: Browser, written
     browser.run("document.body.insertAdjacentHTML('beforeend', '<img src=x: onerror=\"window.hit = 7\">')")
     assert browser.run("return new Promise(done => setTimeout(() => done(typeof window.hit), 300))") == "undefined"
     browser.console()
+
+
+def test_pictures_are_shown_without_a_request(browser: Browser, tmp_path: Path) -> None:
+    pytest.importorskip("datasets")
+    path = tmp_path / "report.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LMMS_TASKS_DATA", "sample")
+        for task in ("slake_en_open", "medxpertqa_mm", "vlms_are_biased_original"):
+            record(tmp_path / "run", task, lambda index, _: f"ANSWER: {index}")
+        report_cli.write(page.report(report_cli.load([str(tmp_path / "run")]), samples=30), path, "report")
+    browser.open(path)
+    # Pictures of no size would be ones that the page's policy forbids.
+    sizes = browser.run("return [...document.querySelectorAll('.pictures img')].map(image => image.naturalWidth)")
+    assert len(sizes) >= 30
+    assert min(sizes) > 50
+    assert browser.console() == []
+    assert [url for url in browser.requests() if not url.startswith("data:")] == [path.as_uri()]
 
 
 def test_filters_show_the_cards_that_fit(browser: Browser, written: Path) -> None:

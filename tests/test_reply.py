@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +20,7 @@ from lmms_scoring.reply import (
     is_placeholder,
     plain,
     refuses,
+    request_failed,
     stated,
     to_text,
     unlatex,
@@ -389,6 +393,21 @@ def test_an_echo_is_noticed_after_a_marker_only() -> None:
 )
 def test_answers_are_found_where_they_are_stated(text: str, found: list[tuple[str, str]]) -> None:
     assert _found(text) == found
+
+
+GOLDEN = Path(__file__).parent / "golden" / "replies.jsonl"
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").split("\n") if line]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: ascii(row["text"])[:60])
+def test_a_text_is_cleaned_and_searched_as_its_row_says(row: dict[str, Any]) -> None:
+    cleaned = clean(row["text"])
+    assert cleaned == row["clean"]
+    assert [list(place) for place in _found(cleaned or "")] == row["stated"]
+    assert unlatex(row["text"]) == row["unlatex"]
+    assert is_placeholder(fold(row["text"])) is row["placeholder"]
+    assert refuses(row["text"]) is row["refuses"]
+    assert request_failed(row["text"]) is row["no_reply"]
 
 
 def test_places_come_in_the_order_of_the_text() -> None:

@@ -637,6 +637,11 @@ def test_an_answer_is_read_only_from_the_labels_of_the_item() -> None:
         "ANSWER:C",
         "**ANSWER: C.**",
         "__ANSWER: C__",
+        "___ANSWER: C___",
+        "ANSWER:___ ___C",
+        "__ANSWER:__ C",
+        "ANSWER: __C__",
+        "**ANSWER: C**.",
     ],
 )
 def test_the_asked_form_is_recognised(reply: str) -> None:
@@ -664,6 +669,10 @@ def test_the_asked_form_is_recognised(reply: str) -> None:
         "ANSWER: [C",
         "<think>ANSWER: C</think>",
         "ANSWER: Ｃ",
+        "____ANSWER: C",
+        "ANSWER:____ C",
+        "ANSWER: ____C",
+        "ANSWER: C____",
     ],
 )
 def test_any_other_form_is_not_the_asked_one(reply: object) -> None:
@@ -770,6 +779,7 @@ def test_the_authors_reading_marks_76_of_438_right(shared: Path, documents: dict
         ("A lesion, so C", "A"),
         ("c", None),
         ("Cholera", None),
+        ("mmC", None),
         ("K", None),
         ("The answer is duodenal ulcer", None),
         ("", None),

@@ -19,6 +19,7 @@ from lmms_scoring import slake
 from lmms_scoring.outcomes import Outcome
 from lmms_scoring.slake_aliases import CONCEPTS, NO, NOTHING, SPELLINGS, SUFFIXES, YES
 from lmms_scoring.slake_wording import meaning, mentioned, phrase
+from lmms_scoring.text import is_han
 
 GOLDEN = Path(__file__).parent / "golden" / "slake.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -405,6 +406,7 @@ def test_a_question_in_a_third_language_is_the_row_s_fault() -> None:
         ("It is dark.\nANSWER: Lung\n\n", True),
         ("<think>ANSWER: no</think>\nANSWER: 肺", True),
         ("ANSWER:Lung", True),
+        ("It is dark.\n  ANSWER: Lung", True),
         ("ANSWER: <answer>", False),
         ("ANSWER: <答案>", False),
         ("ANSWER:", False),
@@ -421,6 +423,11 @@ def test_a_question_in_a_third_language_is_the_row_s_fault() -> None:
 def test_the_form_is_a_last_line_with_marker_and_answer(reply: str | None, ok: bool) -> None:
     assert slake.format_ok(reply) is ok
     assert slake.score(reply, "Lung", language="en").format_ok is ok
+
+
+@pytest.mark.parametrize(("char", "han"), zip("一㐀鿿〇𠀀豈가a、ㄅ", [True] * 6 + [False] * 4, strict=True))
+def test_a_chinese_character_is_known(char: str, han: bool) -> None:
+    assert is_han(char) is han
 
 
 # --- token overlap --------------------------------------------------------------------------------------------------
@@ -450,6 +457,7 @@ def test_the_form_is_a_last_line_with_marker_and_answer(reply: str | None, ok: b
         (None, "Lung", "en", 0.0, 0.0),
         ("Lung", "", "en", 0.0, 0.0),
         ("...", "", "en", 1.0, 1.0),
+        ("spinal_cord", "spinal cord", "en", 1.0, 1.0),
     ],
 )
 def test_token_overlap_by_hand(reply: str | None, reference: str, language: str, recall: float, f1: float) -> None:

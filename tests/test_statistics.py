@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -247,6 +248,24 @@ def test_the_macro_mean_repeats_with_its_seed_whatever_the_order() -> None:
     first = statistics.macro_mean(samples, draws=100, seed=1)
     assert statistics.macro_mean(shuffled, draws=100, seed=1) == first
     assert statistics.macro_mean(samples, draws=100, seed=2) != first
+
+
+def test_the_macro_mean_takes_2000_draws_from_seed_0_and_the_level_s_share_of_them() -> None:
+    samples = topics(random.Random(2), 5)
+    estimate = statistics.macro_mean(samples)
+    assert estimate == statistics.macro_mean(samples, 0.95, 2000, 0)
+    half = statistics.macro_mean(samples, level=0.5)
+    assert half is not None
+    assert half.high - half.low == pytest.approx(2 * 0.6745 * half.stderr, rel=0.15)
+
+
+def test_a_quantile_lies_between_its_neighbours() -> None:
+    assert [statistics._at([0.0, 1.0, 4.0], share) for share in (0.0, 0.25, 0.75, 1.0)] == [0.0, 0.5, 2.5, 4.0]
+
+
+def test_the_t_quantile_is_the_normal_one_beyond_100_000_degrees() -> None:
+    normal = NormalDist().inv_cdf(0.975)
+    assert statistics.t_quantile(0.975, 100_001) == normal < statistics.t_quantile(0.975, 100_000)
 
 
 def test_the_macro_error_of_two_draws_is_their_standard_deviation() -> None:

@@ -61,6 +61,8 @@ def test_a_reply_is_read_as_its_golden_row_says(row: dict[str, Any]) -> None:
         "format_ok": score.format_ok,
     }
     assert found == {key: row[key] for key in found}
+    views = {"correct": score.acc_flexible, "biased": score.bias_flexible, "unreadable": score.unreadable}
+    assert views == {name: float(name == row["outcome"]) for name in views}
 
 
 def test_the_golden_table_is_large_and_has_every_outcome() -> None:

@@ -51,9 +51,9 @@ _NUMBERS = {
     "六": "6", "七": "7", "八": "8", "九": "9", "十": "10",
 }  # fmt: skip
 _ARTICLES = frozenset(("a", "an", "the"))
-_WHOLE = dict.fromkeys(("x ray", "xray", "x光", "x 光", "x射线", "x 射线"), "xray")
-_WHOLE |= dict.fromkeys(("yes", "yeah", "yep", "true", "是", "是的", "有", "包含", "存在", "可以", "能", "会"), "yes")
-_WHOLE |= dict.fromkeys(("no", "nope", "false", "否", "不是", "没有", "无", "不包含", "不存在", "不可以", "不能"), "no")
+_WHOLE = dict.fromkeys(("x ray", "x光", "x 光", "x射线", "x 射线"), "xray")
+_WHOLE |= dict.fromkeys(("yeah", "yep", "true", "是", "是的", "有", "包含", "存在", "可以", "能", "会"), "yes")
+_WHOLE |= dict.fromkeys(("nope", "false", "否", "不是", "没有", "无", "不包含", "不存在", "不可以", "不能"), "no")
 _WHOLE |= dict.fromkeys(("不会", "不正常"), "no")
 
 

@@ -6,7 +6,7 @@ import string
 import unicodedata
 
 #: Chinese and full-width punctuation that SLAKE's reference scorer folds, beside the ASCII punctuation.
-CHINESE_PUNCTUATION = "！？。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～、，；：《》【】"
+CHINESE_PUNCTUATION = "！？。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～、《》【】"
 
 #: Translation of each mark of ASCII and `CHINESE_PUNCTUATION` to a space.
 PUNCTUATION_TO_SPACE = dict.fromkeys(map(ord, string.punctuation + CHINESE_PUNCTUATION), " ")

@@ -27,9 +27,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from lmms_data import rows
+from lmms_data import rows, schema
 from lmms_data.errors import ArchiveError, DataError, ImageError, RowsError
 from lmms_data.sources import DATA
+from lmms_scoring import vlms_are_biased
 from tests import small_hub
 from tests.hub_server import PAGE, HubServer
 from tests.small_hub import MEDXPERTQA, SLAKE, VLMS_ARE_BIASED
@@ -438,6 +439,19 @@ def test_a_number_where_vlms_are_biased_has_text_stops_the_loading(copy: Path) -
         RowsError, match=r"column 'ground_truth' of row 'dice_000_main_px384_prompt1'.*should be str, found 0"
     ):
         rows.load("vlms_are_biased", "main")
+
+
+def test_a_topic_that_the_scoring_does_not_know_stops_the_loading(copy: Path) -> None:
+    given = small_hub.vlms_rows("main")
+    given[1]["topic"] = "Coins"
+    small_hub.write_vlms_are_biased(copy / VLMS_ARE_BIASED, given)
+    with pytest.raises(
+        RowsError, match=r"unknown topic 'Coins' in row 'dice_001_main_px384_prompt1'.*known are Animals, "
+    ):
+        rows.load("vlms_are_biased", "main")
+    assert {vlms_are_biased.topic(name) for name in schema.VLMS_ARE_BIASED.values["topic"]} == set(
+        vlms_are_biased.TOPICS
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 import sys
@@ -16,19 +17,19 @@ from torture import TooSlow, time_limit
 
 SIZE = 10_000
 LIMIT = 60.0
-FOUND = patterns.collected()
-UNITS = patterns.all_units()
+found_patterns = functools.cache(patterns.collected)
+all_units = functools.cache(patterns.all_units)
 
 
 def test_the_patterns_of_all_parts_are_found() -> None:
     for part in ("reply.", "choices.", "numbers.", "slake", "vlms_are_biased.", "judge.protocol.", "lmms_data."):
-        assert any(part in name for name in FOUND), part
-    assert len(FOUND) > 150
+        assert any(part in name for name in found_patterns()), part
+    assert len(found_patterns()) > 150
 
 
 @pytest.mark.parametrize("part", range(8))
 def test_every_pattern_takes_linear_time_over_texts_made_against_it(part: int) -> None:
-    for name, pattern in list(FOUND.items())[part::8]:
+    for name, pattern in list(found_patterns().items())[part::8]:
         if not name.startswith(tuple(patterns.TRUSTED)):
             with time_limit(LIMIT):
                 found, text = patterns.slowest(name, pattern, SIZE)
@@ -39,7 +40,7 @@ def test_every_pattern_takes_linear_time_over_texts_made_against_it(part: int) -
 
 @pytest.mark.parametrize("reader", patterns.READERS)
 def test_every_reader_takes_linear_time_over_texts_made_against_its_patterns(reader: str) -> None:
-    for unit in random.Random(reader).sample(UNITS, 60):
+    for unit in random.Random(reader).sample(all_units(), 60):
         with time_limit(LIMIT):
             found = patterns.growth(patterns.READERS[reader], unit, 2 * SIZE, quick=1e-6)
         assert found <= patterns.LINEAR, f"{reader} takes {found:.0f} times as long over {unit!a}, four times as often"

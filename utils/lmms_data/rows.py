@@ -147,9 +147,20 @@ def check_rows(
                     f"found {type(row[column]).__name__} {row[column]!r:.80}",
                     CHANGED,
                 )
+        for column, known in spec.values.items():
+            if row[column].strip() not in known:
+                raise _unknown_value(spec, column, row[column], row.get(spec.key), where)
         if part.letters:
             _check_options(row, spec, part, where)
     _check_count(len(rows), spec, part, source)
+
+
+def _unknown_value(spec: Benchmark, column: str, value: str, key: object, where: str) -> RowsError:
+    return RowsError(
+        f"{spec.hub}: unknown {column} {value!r:.80} in row {key!r} of {where}; known are "
+        f"{', '.join(sorted(spec.values[column]))}",
+        CHANGED,
+    )
 
 
 def required(spec: Benchmark, subset: Subset) -> dict[str, str]:
@@ -277,6 +288,10 @@ def _check_parquet(loaded: Dataset, spec: Benchmark, part: Subset, where: str) -
                 f"should be {kind}, found {values[wrong]!r:.80}",
                 CHANGED,
             )
+        known = spec.values.get(column)
+        for index, value in enumerate(values if known else ()):
+            if value.strip() not in (known or ()):
+                raise _unknown_value(spec, column, value, loaded.data.column(spec.key)[index].as_py(), where)
 
 
 def _check_embedded(loaded: Dataset, spec: Benchmark, part: Subset) -> None:

@@ -57,6 +57,8 @@ class Benchmark:
     """What stands before the name of an image inside the archive."""
     images: str | None = None
     """The column that names the images of a row, or holds the image."""
+    values: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Columns whose values the scoring must know, white space at their ends aside: it could only fail at another one."""
     cache_bytes: int = 0
     """How much decoded pixel data is kept: only worth while where rows share images."""
 
@@ -154,6 +156,13 @@ def _split(name: str, rows: int, mean: float, minimum: int, maximum: int) -> Sub
     return Subset(name, f"data/{name}-*.parquet", rows, PromptLengths(mean, minimum, maximum))
 
 
+_TOPICS = frozenset(
+    (
+        "Animals", "Logos", "Flags", "Chess Pieces", "Game Boards", "Optical Illusion", "Optical Illusions",
+        "Patterned Grid",
+    )
+)  # fmt: skip
+
 VLMS_ARE_BIASED = Benchmark(
     name="vlms_are_biased",
     hub="anvo25/vlms-are-biased",
@@ -182,6 +191,7 @@ VLMS_ARE_BIASED = Benchmark(
     optional=MappingProxyType({"image_path": "str?", "with_title": "bool?", "metadata": "str?"}),
     key="ID",
     images="image",
+    values=MappingProxyType({"topic": _TOPICS}),
 )
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({b.name: b for b in (SLAKE, MEDXPERTQA, VLMS_ARE_BIASED)})

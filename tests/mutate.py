@@ -51,28 +51,75 @@ TESTS = {
 FILES = {"numbers": "test_numbers.py", "reply": "test_reply.py", "statistics": "test_statistics.py"}
 _SLOW = re.compile("linear|megabyte|share_of_time|covers|grammar")
 
+QUICK = "a shorter way to what the long way reads"
+SPARES = "spares a look at what holds no answer"
+CACHE = "the size of a cache"
+LONGER = "longer than any form it has to hold"
+START = "a search from -1 begins at 0"
+
 #: Changes that no reply can show, with the reason: (module, place, change) as shell patterns.
 EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     *(
-        ("choices", place, f"{change} *", "a shorter way to what the long way reads")
-        for place in ("_BARE", "_LAST_LINE")
+        (module, place, f"{change} *", QUICK)
+        for module, place in (
+            ("choices", "_BARE"),
+            ("choices", "_LAST_LINE"),
+            ("slake_reading", "_TWO_WORDS"),
+            ("slake", "_PLAIN"),
+        )
         for change in ("alternative", "optional", "quantifier of", "member")
     ),
-    ("choices", "letter", "*", "a shorter way to what the long way reads"),
-    ("choices", "_LONGEST_LAST_LINE", "*", "a shorter way to what the long way reads"),
-    ("choices", "_Reader.closing_line", "[1>] to *", "a shorter way to what the long way reads"),
-    ("choices", "_initial", "1 to 0", "a shorter way to what the long way reads"),
-    ("choices", "_markers_backwards", "!= to ==", "a shorter way to what the long way reads"),
-    ("choices", "CHOICES", "lookaround (?=*", "spares a look at what holds no label"),
-    ("choices", "CHOICES", "member \\t (2)", "spares a look at what holds no label"),
-    ("choices", "_VERDICT", "lookaround (?![[]a-z'])", "spares a look at what holds no label"),
-    ("choices", "_VERDICT", "member '", "spares a look at what holds no label"),
-    ("choices", "_MEANINGFUL", "lookaround *", "chooses the quicker of two ways"),
-    ("choices", "_Reader.undeclared", "14 to *", "longer than any form before a letter"),
-    ("choices", "_Reader.undeclared", "80 to *", "longer than any closing"),
-    ("choices", "_Reader.choices", "40 to *", "longer than any subject"),
-    ("choices", "*", "0 to -1*", "a search from -1 begins at 0"),
+    ("choices", "letter", "*", QUICK),
+    ("choices", "_LONGEST_LAST_LINE", "*", QUICK),
+    ("choices", "_Reader.closing_line", "[1>] to *", QUICK),
+    ("choices", "_initial", "1 to 0", QUICK),
+    ("choices", "_markers_backwards", "!= to ==", QUICK),
+    ("choices", "_MEANINGFUL", "lookaround *", QUICK),
+    ("slake", "_NOT_OBVIOUS", "*", QUICK),
+    ("slake", "_obvious", "*", QUICK),
+    ("slake", "official_form", "*", QUICK),
+    ("slake", "score", "200 to *", QUICK),
+    ("slake", "score", "<= to <", QUICK),
+    ("slake", "token_scores", "in to not in*", QUICK),
+    ("vlms_are_biased", "_read", "*", QUICK),
+    ("vlms_are_biased", "_IN_FORM", "quantifier *", QUICK),
+    ("reply", "fold", "*", QUICK),
+    ("reply", "_NOT_ASCII", "quantifier *", QUICK),
+    ("reply", "_PRODUCT", "lookaround *", QUICK),
+    ("reply", "unlatex", "*", QUICK),
+    ("reply", "boxed", "[01] to *", QUICK),
+    ("reply", "visible", "alternative *", QUICK),
+    ("text", "is_han", "<= to <*", QUICK),
+    ("choices", "CHOICES", "lookaround *", SPARES),
+    ("choices", "CHOICES", "member \\t (2)", SPARES),
+    ("choices", "_VERDICT", "lookaround *", SPARES),
+    ("choices", "_VERDICT", "member [a']*", SPARES),
+    ("numbers", "_NUMERAL", "lookaround *", SPARES),
+    ("*", "*", "1024 to *", CACHE),
+    ("*", "*", "4096 to *", CACHE),
+    ("*", "*", "8192 to *", CACHE),
+    ("reply", "visible", "2 to *", CACHE),
+    ("reply", "first_turn", "2 to *", CACHE),
+    ("slake_wording", "_mentions", "64 to *", CACHE),
+    ("slake_wording", "_han_tokens", "1 to *", CACHE),
+    ("choices", "_Reader.undeclared", "14 to *", LONGER),
+    ("choices", "_Reader.undeclared", "80 to *", LONGER),
+    ("choices", "_Reader.choices", "40 to *", LONGER),
+    ("numbers", "_signed", "12 to 13", LONGER),
+    ("numbers", "_signed", "24 to *", LONGER),
+    ("numbers", "_from_english", "12 to *", LONGER),
+    ("vlms_are_biased", "_mentions", "70 to *", LONGER),
+    ("slake_reading", "polarity", "20 to *", LONGER),
+    ("slake_reading", "polarity", "< to <=", LONGER),
+    ("slake_reading", "_wrong", "20 to *", LONGER),
+    ("slake_reading", "_wrong", "< to <=", LONGER),
+    ("*", "*", "0 to -1*", START),
     ("choices", "_Reader.declared", "2 to 3", "only the first place is looked at"),
+    ("numbers", "_han_value", "1[02] to *", "above the largest unit"),
+    ("numbers", "_han_below_10000", "10000 to *", "above the largest unit"),
+    ("numbers", "_han_below_10000", "10 to 11*", "no unit lies between"),
+    ("statistics", "t_quantile", "[26]* to *", "how the root is bracketed and how often it is halved"),
+    ("statistics", "t_quantile", "< to <=*", "how the root is bracketed"),
 )
 
 

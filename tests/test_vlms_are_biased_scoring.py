@@ -184,6 +184,19 @@ def test_the_bounds_of_the_reading_are_where_they_are_said_to_be() -> None:
     assert read("It is a dog " + "of a kind " * 6 + "and 4") == "4"
     assert len("It is a dog " + "of a kind " * 6 + "and 4") == 77
     assert read("It is a dog " + "of a kind " * 6 + "with a 4") is None
+    assert read("It is a dog " + "k" * 60 + " with 4") == "4"
+    assert read("It is a dog " + "k" * 61 + " with 4") is None
+    # What is usual is looked for in the 120 characters before a number.
+    assert read("It has 4 legs. The usual " + "k" * 113 + " 5 legs") == "4"
+    assert read("It has 4 legs. The usual " + "k" * 114 + " 5 legs") is None
+    # The last 100 braces count; a number with a unit answers a yes/no question up to 60 characters.
+    assert read("{5} " + "{4} " * 99) is None
+    assert read("{5} " + "{4} " * 100) == "4"
+    assert read("4 " + "l" * 58, "Yes") == "4"
+    assert read("4 " + "l" * 59, "Yes") is None
+    # Sentences are read up to 20,000 characters.
+    assert read("There are 4. " + "a" * 19_987) == "4"
+    assert read("There are 4. " + "a" * 19_988) is None
     # More numbers than 200 are a listing.
     assert read("4, " * 199 + "4.") == "4"
     assert read("4, " * 200 + "4.") is None

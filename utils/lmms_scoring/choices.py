@@ -185,7 +185,7 @@ _CLOSING = re.compile(
     r"[\[(]?([A-Z])[\])]?\.?\Z",
     re.IGNORECASE,
 )
-_INLINE_ITEM = re.compile(r"[\[(]?(?<![A-Za-z])([A-Z])[\]).:]{1,2}\s{1,3}")
+_INLINE_ITEM = re.compile(r"[\[(]?(?<![A-Za-z])([A-Z])[\]).:]{1,2}\s")
 _NUMBERING = re.compile(r"[ \t>#-]{0,6}(?:\d{1,2}[.)] ?)?")
 _ITEM = re.compile(
     rf"{_NUMBERING.pattern}(?:(?:option|choice) )?"
@@ -193,7 +193,7 @@ _ITEM = re.compile(
     re.IGNORECASE,
 )
 _JOINER = re.compile(r"[ \t-]{0,6}(?:and|or|or possibly|as well as|和|或|以及)[ \t:,]{0,3}$", re.IGNORECASE)
-_GAP = re.compile(r"[\s$,;/&()\\]{0,9}(?:and|or|or possibly|和|或)?[\s$()\\]{0,9}", re.IGNORECASE)
+_GAP = re.compile(r"[\s$,;/&()\\]{0,9}(?:and|or|or possibly|和|或)?[\s$(\\]{0,9}", re.IGNORECASE)
 _QUOTES = re.compile(r"\"|(?<![A-Za-z])'|'(?![A-Za-z])")
 _THOUGHT = re.compile(r"let(?:'s| us) |okay|ok\b|first", re.IGNORECASE)
 
@@ -521,8 +521,9 @@ class _Reader:
         rest = after.rstrip().lstrip(_DRESS)
         if not rest or rest.rstrip(_DRESS) == self.options[label].strip(_DRESS):
             return (label,)
-        if rest.strip(_DRESS + "([]") in self.options:
-            return (label, rest.strip(_DRESS + "([]"))
+        bare = rest.strip(_DRESS + "([]")
+        if bare in self.options:
+            return (label, bare)
         own = self.begins(rest)
         if own and own != label:
             return (label, own)

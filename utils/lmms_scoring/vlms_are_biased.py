@@ -281,7 +281,7 @@ def _settle(places: list[_Place], text: str) -> Reading | None:
     return Reading(None, "two answers")
 
 
-_WORD_EDGES = " \t\n\"'.,;:!?。{}()[]"
+_WORD_EDGES = " \t\n\"'.,;:!?。()[]"
 
 
 def _words(text: str) -> str:
@@ -296,10 +296,10 @@ _POLARITY = {**dict.fromkeys(_YES, "Yes"), **dict.fromkeys(_NO, "No")}
 _EITHER = "|".join(sorted(_POLARITY, key=len, reverse=True))
 # `No two lines are equal` and `No idea` begin with No and do not answer; `No the lines differ` does.
 _AFTER_ANSWER = (
-    r"(?=\s*(?:[,.;:!?)\]}\"'。、…]|-|\Z|\n)"
+    r"(?=\s*(?:[,.;:!?)\]\"'。、…]|-|\Z|\n)"
     r"|\s+(?:the|they|these|those|this|that|it|there|both|because|since|as|i|you|not|we|in)\b)"
 )
-_LEADING = re.compile(rf"[\s\"'(\[{{]{{0,4}}({_EITHER}){_AFTER_ANSWER}", re.IGNORECASE)
+_LEADING = re.compile(rf"[\s\"'(\[]{{0,4}}({_EITHER}){_AFTER_ANSWER}", re.IGNORECASE)
 _ALONE = _pattern(rf"(?<=[.!?\n。:])\s{{0,3}}({_EITHER}){_AFTER_ANSWER}")
 _SO_WORDS = ("so", "therefore", "thus", "hence", "actually", "wait", "sorry", "well", "certainly", "definitely", "say")
 _SO = _pattern(rf"(?:\b{_any(*_SO_WORDS)},?\s|所以)({_EITHER})(?=[.!,。]|\Z)")
@@ -383,7 +383,7 @@ _PART_BEFORE = _pattern(
     r"(?:前|后|左|右|上|下)(?:面|边|侧|腿)?(?:各)?(?:有)?\Z"
     r"|\b(?:front|back|rear|hind|left|right)(?: \w{1,12})?:\s{0,2}\Z"
 )
-_ASIDE = _pattern(r"\([^()]{0,60}\Z")
+_ASIDE = _pattern(r"\([^)]{0,60}\Z")
 _LABELS = (
     "image", "picture", "figure", r"fig\.?", "row", "column", "step", "leg", "option", "question", "part", "cell",
     "stripe", "star", "line",
@@ -397,7 +397,7 @@ _SUMS = (
 )  # fmt: skip
 _SUMS_ZH = ("共", "合计", "总计", "总数", "所以", "因此")
 _SUMS_UP = _pattern(
-    rf"(?:\b{_any(*_SUMS)}\b[,:]?[^.,;\n\d]{{0,50}}|=|{_any(*_SUMS_ZH)}[^。,\n\d一二两三四五六七八九十]{{0,12}})\s{{0,3}}\Z"
+    rf"(?:\b{_any(*_SUMS)}\b,?[^.,;\n\d]{{0,50}}|=|{_any(*_SUMS_ZH)}[^。,\n\d一二两三四五六七八九十]{{0,12}})\s{{0,3}}\Z"
 )
 _SUMMED_UP = _pattern(r"\s{0,2}(?:[^\W\d]+\s){0,4}?(?:altogether|in all|overall|total)\b")
 _BETWEEN = ("or", "to", "maybe", "possibly", "perhaps")
@@ -455,9 +455,9 @@ def _is_cut_off_at_another(chosen: _Mention, mentions: list[_Mention]) -> bool:
 
 def _is_whole(text: str, number: Number) -> bool:
     """True for a number alone, or with at most two words of unit behind it (`4 legs`, `4个`)."""
-    if text[: number.start].strip(_WORD_EDGES + "$~"):
+    if text[: number.start].strip(_WORD_EDGES + "~"):
         return False
-    rest = text[number.end :].strip(_WORD_EDGES + "$").split()
+    rest = text[number.end :].strip(_WORD_EDGES).split()
     return (
         len(rest) <= 2
         and all(word.isalpha() for word in rest)
@@ -476,7 +476,7 @@ def _number_alone(text: str) -> Reading:
 
 def _mentions(text: str, numbers: list[Number]) -> list[_Mention]:
     cuts = [(cut.start(), cut.end()) for cut in _CLAUSE.finditer(text)]
-    unfinished = len(text) >= 80 and text[-1] not in ".!?])>\"'。"
+    unfinished = len(text) >= 80 and text[-1] not in "]>\"'"
     mentions = []
     at = 0
     previous = 0

@@ -186,7 +186,7 @@ def zipped(members: dict[str, bytes]) -> bytes:
 WHOLE_ZIP = zipped({"imgs/a.jpg": picture(), "imgs/b.png": picture("PNG"), "imgs/empty.jpg": b""})
 
 
-@examples(150)
+@examples(75)
 @given(data=damaged(WHOLE_ZIP))
 def test_a_damaged_archive_is_read_or_refused(folder: Path, data: bytes) -> None:
     path = write(folder / "images.zip", data)
@@ -208,7 +208,7 @@ NAMES = st.one_of(
 )
 
 
-@examples(100)
+@examples(50)
 @given(names=st.lists(NAMES, min_size=1, max_size=4), asked=NAMES)
 def test_a_member_whatever_its_name_stays_in_the_archive(folder: Path, names: list[str], asked: str) -> None:
     path = write(folder / "images.zip", zipped(dict.fromkeys(names, picture())))
@@ -223,7 +223,7 @@ FORMATS = {form: picture(form) for form in ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_damaged_picture_is_decoded_or_refused(form: str) -> None:
-    @examples(120)
+    @examples(60)
     @given(data=damaged(FORMATS[form]))
     def decodes_or_refuses(data: bytes) -> None:
         for read in (images.glance, images.size, images.decode):
@@ -250,7 +250,7 @@ def loads_or_refuses(benchmark: str, subset: str, root: Path) -> None:
         assert str(root) in str(error) or spec.hub in str(error)  # noqa: PT017 - either outcome is right
 
 
-@examples(120)
+@examples(60)
 @given(data=json_bytes(small_hub.slake_rows()))
 def test_rows_of_slake_are_loaded_or_refused(folder: Path, data: bytes) -> None:
     if not (folder / "SLAKE").is_dir():
@@ -260,7 +260,7 @@ def test_rows_of_slake_are_loaded_or_refused(folder: Path, data: bytes) -> None:
         loads_or_refuses("slake", "en_open", folder)
 
 
-@examples(120)
+@examples(60)
 @given(data=json_bytes(small_hub.medxpertqa_rows("MM", "ABCDE"), lines=True))
 def test_rows_of_medxpertqa_are_loaded_or_refused(folder: Path, data: bytes) -> None:
     if not (folder / "MedXpertQA").is_dir():
@@ -305,7 +305,7 @@ LOG = [
 
 @pytest.mark.parametrize(("name", "entries"), [("own.jsonl", OWN), ("d_samples_slake_en_open.jsonl", LOG)])
 def test_saved_replies_are_read_or_refused_with_file_and_line(folder: Path, name: str, entries: Any) -> None:
-    @examples(200)
+    @examples(100)
     @given(data=json_bytes(entries, lines=True))
     def reads_or_refuses(data: bytes) -> None:
         path = write(folder / name, data)
@@ -345,7 +345,7 @@ def test_a_spoilt_run_is_reported_on_or_refused(
     for name, data in run_files.items():
         write(sound / name, data)
 
-    @examples(40)
+    @examples(20)
     @given(data=st.data())
     def reports_or_refuses(data: st.DataObject) -> None:
         draw = data.draw
@@ -371,7 +371,7 @@ def test_a_spoilt_run_is_reported_on_or_refused(
 VERDICT = b'{"reason": "It is the same organ.", "verdict": "A"}'
 
 
-@examples(300)
+@examples(150)
 @given(data=damaged(b"<think>hm</think> Here: " + VERDICT + b" "), reply=TEXTS)
 def test_a_judges_answer_is_a_verdict_or_none(data: bytes, reply: str) -> None:
     for said in (data.decode("utf-8", "replace"), data.decode("latin-1")):
@@ -379,7 +379,7 @@ def test_a_judges_answer_is_a_verdict_or_none(data: bytes, reply: str) -> None:
             protocol.read(said, reply)
 
 
-@examples(150)
+@examples(75)
 @given(data=json_bytes({"judge": "m", "prompt": "1", "max_tokens": 5, "answer": VERDICT.decode(), "tokens": [1, 2]}))
 def test_a_damaged_answer_kept_from_the_judge_is_asked_for_again(folder: Path, data: bytes) -> None:
     cache = Cache(folder / "judge")
@@ -391,7 +391,7 @@ def test_a_damaged_answer_kept_from_the_judge_is_asked_for_again(folder: Path, d
 # --- where data lies ------------------------------------------------------------------------------------------------
 
 
-@examples(60)
+@examples(30)
 @given(reference=st.one_of(TEXTS, st.sampled_from(["main", "..", "../..", "../../../outside", "/"])))
 def test_a_reference_in_a_hub_cache_leads_to_no_other_folder(folder: Path, reference: str) -> None:
     repository = folder / "cache" / "datasets--BoKelvin--SLAKE"

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import torture
 
-COUNT = 3_000
-LENGTH = 100_000
+COUNT = 1_500
+LENGTH = 50_000
 RUNS = ("a", "ß", "A", "9", "٩", "一", "十", " ", "\n", "\0", "\ud800", *"*_~`$\\/|.,:;-<>()[]{}'\"【】（）◁")
 
 
@@ -37,7 +37,7 @@ def test_no_hostile_reply_raises_hangs_or_spoils_the_log(scorer: str) -> None:
 
 
 @pytest.mark.parametrize("scorer", torture.SCORERS)
-def test_a_hundred_thousand_times_one_character_is_scored(scorer: str) -> None:
+def test_fifty_thousand_times_one_character_is_scored(scorer: str) -> None:
     tally = torture.torture(scorer, torture.long_replies(LENGTH, RUNS), random.Random(scorer))
     assert not tally.faults, tally.line()
 
@@ -59,7 +59,7 @@ def _leaves_what_no_file_holds(doc: Any, results: Any) -> Any:
     ("hook", "fault"),
     [
         (_raises, "KeyError"),
-        (_never_ends, "no end after"),
+        (_never_ends, "no end in time"),
         (_leaves_what_no_file_holds, "UnicodeEncodeError"),
         (lambda doc, results: {"acc": {"score": 0.0, "outcome": "good"}}, "ValueError"),
         (lambda doc, results: {"acc": {"score": None, "outcome": "other"}}, "AssertionError"),

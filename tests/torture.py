@@ -1,7 +1,7 @@
 """`python tests/torture.py [--count N] [--seed N] [scorer …]`: hostile replies through every hook that reads one.
 
 The hooks run as lmms-eval calls them, over documents of the embedded sample. A reply may score anything, but may not
-raise, may not take longer than `LIMIT` seconds, and must leave items that a sample log can hold.
+raise, may not take longer than it should (`LIMIT`), and must leave items that a sample log can hold.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lmms_tasks.vlms_are_biased import hooks as vlms_are_biased
 from lmms_tasks.vlms_are_biased import paper_prompts
 
 LIMIT = 10.0
-"""No reply may take so many seconds; the largest has ten million characters."""
+"""No reply may take so many seconds, and as many again for each megabyte."""
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 Doc = Mapping[str, Any]
@@ -266,12 +266,12 @@ def torture(scorer: str, replies: Iterator[Any], rng: random.Random) -> Tally:
         turns = said if chosen.filter is EveryReply else rng.choice(([said, said], [said, "{4}"], (said,), said, []))
         started = time.perf_counter()
         try:
-            with time_limit(LIMIT):
+            with time_limit(LIMIT * (1 + len(said) / 1e6) if isinstance(said, str) else LIMIT):
                 record = scored(chosen, rng.choice(docs), [turns], bare=rng.random() < 0.5)
             tally.outcomes[record["outcome"]] += 1
             tally.right += record["score"] == 1.0
         except TooSlow:  # ours alone: no handler of the code under test takes it
-            tally.faults.append(f"no end after {LIMIT:.0f} s: {shown(said)}")
+            tally.faults.append(f"no end in time: {shown(said)}")
         except Exception as error:
             tally.faults.append(f"{type(error).__name__}: {ascii(error)[:200]}: {shown(said)}")
         tally.slowest = max(tally.slowest, time.perf_counter() - started)

@@ -76,6 +76,14 @@ def test_a_wording_is_read_up_to_400_characters_and_searched_up_to_4000() -> Non
     assert meaning("2 " + "m" * 40).names == {"2 " + "m" * 40}
 
 
+def test_a_denial_is_looked_for_in_the_200_characters_before_a_statement() -> None:
+    def right(filling: int) -> float:
+        reply = "if " + "z" * filling + " the answer is lung"
+        return slake.score(reply, "Lung", language="en", question="What organ is this?").acc_flexible
+
+    assert (right(192), right(193)) == (0.0, 1.0)
+
+
 def test_every_wording_of_the_alias_table_stands_in_the_golden_table() -> None:
     seen = {phrase(text) for row in ROWS if row["flexible"] for text in (row["reply"], row["reference"])}
     forms = {form for concept in CONCEPTS for form in (*concept.english, *concept.chinese)}
@@ -148,7 +156,7 @@ CLAUSES = (
         "can",
         "could",
     ),
-    *("does", "would", "may", "might", "plays", "play", "looks"),
+    *("does", "would", "may", "might", "plays", "play", "looks", "look", "seem", "contain"),
 )
 
 

@@ -29,8 +29,8 @@ from lmms_scoring.slake_wording import (
 _EXCLUSIVE = frozenset(("modality", "weighting", "plane", "color", "density", "side"))
 _TURN = re.compile(r"\b(?:actually|wait|correction|however|but|alternatively|or)\b|或|但|其实", re.IGNORECASE)
 _BREAK = re.compile(
-    r"(?P<reason>,? (?:because|since|as it|as the|due to)\b|, which\b|,?(?:因为|由于))"
-    r"|(?<=[^\s\d])\.(?=\s)|(?<=\d)\.(?=\s+\D)|[。!;\n]| - "
+    r"(?P<reason> (?:because|since|as it|as the|due to)\b|, which\b|因为|由于)"
+    r"|(?<=\D)\.(?=\s)|\.(?=\s+[^\s\d])|[。!;\n]| - "
 )
 _HAN_CLAUSE = re.compile(r"[是为有呈]|显示|可见|位于")
 _CLAUSE = re.compile(

@@ -116,6 +116,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("*", "*", "0 to -1*", START),
     ("choices", "_Reader.declared", "2 to 3", "only the first place is looked at"),
     ("numbers", "_han_value", "1[02] to *", "above the largest unit"),
+    ("numbers", "_from_digits", "< to <=", "U+2E80 is no letter"),
     ("numbers", "_han_below_10000", "10000 to *", "above the largest unit"),
     ("numbers", "_han_below_10000", "10 to 11*", "no unit lies between"),
     ("statistics", "t_quantile", "[26]* to *", "how the root is bracketed and how often it is halved"),

@@ -158,6 +158,7 @@ TEXTS = {
     "第  3": [3],
     "二零零零": [2000],
     "零一零": [None],
+    "分之三": [None],
 }
 
 
@@ -192,6 +193,7 @@ def test_spans_cover_the_number_with_its_sign() -> None:
     text = "It has -4.5, minus four, １２ or two hundred and six, 负四 not 50%."
     spans = [text[number.start : number.end] for number in find_numbers(text)]
     assert spans == ["-4.5", "minus four", "１２", "two hundred and six", "负四", "50%"]
+    assert find_numbers("4² 5") == [(None, 0, 2), (5, 3, 4)]
 
 
 def test_digits_up_to_the_bound_are_exact_and_beyond_it_name_a_number_without_value() -> None:

@@ -73,7 +73,23 @@ def test_a_wording_is_read_up_to_400_characters_and_searched_up_to_4000() -> Non
     assert mentioned("z" * 3997 + " ct", "modality") == {"ct"}
     assert not mentioned("z" * 3998 + " ct", "modality")
     assert mentioned("z" * 3998 + " t1", "weighting") == frozenset()
-    assert meaning("2 " + "m" * 40).names == {"2 " + "m" * 40}
+    assert meaning("two " + "m" * 40).names == {"2 " + "m" * 40}
+    assert meaning("two " + "m" * 41).names == {"two " + "m" * 41}
+
+
+@pytest.mark.parametrize("mark", "!！?？:：\"'.。")
+def test_marks_around_a_number_are_no_part_of_it(mark: str) -> None:
+    assert meaning(f"{mark}twelve").names == {"12"}
+
+
+@pytest.mark.parametrize("mark", ",;:.!?")
+def test_a_mark_behind_a_sentence_is_no_part_of_it(mark: str) -> None:
+    score = slake.score(f"The organ is the lung{mark}", "Lung", language="en", question="Which organ is it?")
+    assert score.outcome is Outcome.CORRECT
+
+
+def test_and_so_on_is_no_item_of_a_list() -> None:
+    assert meaning("肺、等等").names == meaning("lung, etc.").names == {"lung"}
 
 
 def test_a_denial_is_looked_for_in_the_200_characters_before_a_statement() -> None:

@@ -449,7 +449,7 @@ def test_the_form_is_a_last_line_with_marker_and_answer(reply: str | None, ok: b
     assert slake.score(reply, "Lung", language="en").format_ok is ok
 
 
-@pytest.mark.parametrize(("char", "han"), zip("一㐀鿿〇𠀀豈가a、ㄅ", [True] * 6 + [False] * 4, strict=True))
+@pytest.mark.parametrize(("char", "han"), [*zip("一㐀鿿〇𠀀豈가a、ㄅ", [True] * 6 + [False] * 4, strict=True)])
 def test_a_chinese_character_is_known(char: str, han: bool) -> None:
     assert is_han(char) is han
 

@@ -136,10 +136,16 @@ class Subset:
 def _picture(data: bytes, where: str, png: bytes | None = None) -> Picture:
     """The picture of a file in RGB; where a PNG of its pixels is there, it is decoded when somebody asks for them."""
     image = lmms_data.images.opened(data, where)
+    unused = [image]
 
     def decode() -> Image.Image:
+        # Copies are decoded each by itself, perhaps at once and after a fork: no two may read from one open file.
         with stopping_the_run():
-            decoded = lmms_data.images.load(image, where)
+            try:
+                mine = unused.pop()
+            except IndexError:
+                mine = lmms_data.images.opened(data, where)
+            decoded = lmms_data.images.load(mine, where)
             return decoded if decoded.mode == "RGB" else decoded.convert("RGB")
 
     png = png or pictures.pixels_of_png(data)

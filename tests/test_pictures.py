@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageChops, ImageDraw, ImageOps, PngImagePlugin
 
-from lmms_tasks import pictures
+from lmms_data import images
+from lmms_tasks import pictures, subsets
 from lmms_tasks.pictures import Picture
 
 
@@ -44,10 +45,8 @@ KIND = {"decoded": True}
 def handed(data: bytes | None = None, key: object = None) -> Picture:
     """A picture as a task hands it to a model."""
     data = file(drawn()) if data is None else data
-    png = pictures.pixels_of_png(data)
-    if png and not KIND["decoded"]:
-        image = Image.open(io.BytesIO(data))
-        return Picture.undecoded(image, png, lambda: (image.load(), image)[1])
+    if pictures.pixels_of_png(data) and not KIND["decoded"]:
+        return subsets._picture(data, "a picture")
     return Picture(Image.open(io.BytesIO(data)).convert("RGB"), lambda: data, key)  # type: ignore[arg-type]
 
 
@@ -275,6 +274,26 @@ def test_other_formats_and_settings_are_pils_own() -> None:
 def test_a_picture_saved_to_a_path_is_whole(tmp_path: Any) -> None:
     handed().save(tmp_path / "picture.png")
     assert Image.open(tmp_path / "picture.png").tobytes() == drawn().tobytes()
+
+
+def test_copies_that_are_decoded_at_once_share_no_open_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = subsets._picture(file(drawn((300, 300))), "a picture")
+    copies = [first.copy() for _ in range(8)]
+    load, decoding, met = images.load, threading.Barrier(8, timeout=60), []
+
+    def all_at_once(image: Image.Image, where: str) -> Image.Image:
+        met.append(image)
+        decoding.wait()
+        return load(image, where)
+
+    monkeypatch.setattr(images, "load", all_at_once)
+    threads = [threading.Thread(target=copy.tobytes) for copy in copies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(image) for image in met}) == len(met) == 8
+    assert all(copy.tobytes() == drawn((300, 300)).tobytes() for copy in copies)
 
 
 def test_threads_that_change_their_copies_do_not_meet() -> None:

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-PREPARED = 8
+PREPARED = 16
 """So many pictures are prepared at most and not asked for yet."""
 
 _FARTHEST = 64
@@ -64,7 +64,7 @@ class Ahead:
             if place is None or last is None or not 0 < place - last <= _FARTHEST:
                 return
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(2, "lmms-tasks-ahead")
+                self._pool = ThreadPoolExecutor(4, "lmms-tasks-ahead")
             coming = [name for row in self._rows[place :: place - last][1:PREPARED] for name in row]
             for name in coming[:PREPARED]:
                 if name not in self._futures:

@@ -447,6 +447,19 @@ def test_the_bounds_of_the_search_stand_where_they_are_said_to_be() -> None:
     assert _read("ANSWER: C\nIf " + "m" * 113 + " the answer is D.") == "D"
     assert _read("The best " + "m" * 145 + " is (C) in the bowel.") == "C"
     assert _read("The best " + "m" * 146 + " is (C) in the bowel.") is None
+    # A choice stands within 1,000 characters, or behind up to 20 signs of white space that begin with a line end.
+    assert _read("So I choose" + " " * 999 + "C") == "C"
+    assert _read("So I choose" + " " * 1000 + "C") is None
+    assert _read("My final choice is:" + "\n" * 20 + "Duodenal ulcer") == "C"
+    assert _read("My final choice is:" + "\n" * 21 + "Duodenal ulcer") is None
+    # The lines of a list may lie 2,000 characters apart, two labels called right in one sentence 200.
+    for opening in ("ANSWER:", "The most likely diagnosis is:"):
+        assert _read(opening + "\nC" + "\n" * 1999 + "D\nmm") is None
+        assert _read(opening + "\nC" + "\n" * 2000 + "D\nmm") == "C"
+    assert _read("Option C is correct " + "m" * 193 + " and D.") is None
+    assert _read("Option C is correct " + "m" * 194 + " and D.") == "C"
+    assert _read("Option D is right. Option C is correct" + " " + "m" * 183 + " too.") is None
+    assert _read("Option D is right. Option C is correct" + " " + "m" * 184 + " too.") == "C"
     # The text of an option may be spread over twice its length and 100 characters more.
     assert _read("ANSWER: (D) ab" + " " * 106 + "cd", {"C": "ab cd", "D": "x"}) is None
     assert _read("ANSWER: (D) ab" + " " * 107 + "cd", {"C": "ab cd", "D": "x"}) == "D"

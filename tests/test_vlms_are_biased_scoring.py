@@ -205,6 +205,14 @@ def test_the_bounds_of_the_reading_are_where_they_are_said_to_be() -> None:
     assert vlms.score("Answer: " + "a " * 200 + "4.", "4", None).reading.how == "sentence"
     assert read("{4} " + "a" * 19_996) == "4"
     assert read("{4} " + "a" * 19_997) is None
+    assert read("Answer: " + "z" * 401, "a zebra") == "z" * 400
+    # A negation is looked for in the 40 characters before a brace, a refusal in 120 on either side of a number.
+    assert read("not the" + " " * 33 + "{5} {4}") == "4"
+    assert read("not the" + " " * 34 + "{5} {4}") is None
+    assert read("I cannot tell " + "k" * 107 + " 4.") is None
+    assert read("I cannot tell " + "k" * 108 + " 4.") == "4"
+    assert read("4 " + "k" * 107 + " cannot tell.") is None
+    assert read("4 " + "k" * 108 + " cannot tell.") == "4"
     # Words are an answer up to 60 characters.
     assert read("z" * 60, "a zebra") == "z" * 60
     assert read("z" * 61, "a zebra") is None

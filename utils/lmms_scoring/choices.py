@@ -105,7 +105,7 @@ _VERDICT_STARTS = (" is", " are", " be", "conclusion", "verdict", "choice", "fin
 LETTER_FIRST = (
     (
         ("correct", "best", "right", "most ", "answer"),
-        r"([A-Z])(?<!\w[A-Z])[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus )?"
+        r"([A-Z])(?<!\w[A-Z])[\])]?,? (?:is|as|seems|appears to be|would be) (?:clearly |therefore |thus |also |equally |likewise )?"
         r"(?:the )?(?:single )?"
         r"(?:correct|best|right|answer|most (?:likely|appropriate|accurate|suitable|plausible|consistent))\b",
     ),
@@ -151,7 +151,7 @@ _LETTERS_ONLY = re.compile(r"[\[(<{\s]{0,4}([A-Z]{2,10})(?![A-Za-z0-9])")
 _LIST = re.compile(
     r"\s{0,3}(?:[,/、;&+|和或及与]|,?\s{0,3}(?:and|or|plus))\s{0,3}"
     r"(?:(?:and|or|also|possibly|maybe|perhaps|options?|choice)\s{0,3}|选项){0,3}"
-    r"([\[(]?)([a-z])(?![a-z])[\])]?(?=\s{0,3}(?:$|[\]).,;:/&|+、。和或及与]|(?:and|or|are|both|plus)\b))",
+    r"[\[(]?([a-z])(?![a-z]|\.[eg])[\])]?(?=\s{0,3}(?:$|[\]).,;:/&|+、。和或及与]|(?:and|or|are|both|plus)\b))",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"\s{0,3}(?:through|thru|to|-|~|至|到)\s{0,3}[\[(]?[A-Z](?![A-Za-z0-9])")
@@ -172,6 +172,8 @@ _ALSO = re.compile(
     r"\b(?:and|or|as well as|plus)\s{1,3}(?:also |so is |option |options |both |possibly |either ){0,3}"
     r"(?:[\[(]([A-Z])[\])]|([A-Z])(?=\s{0,2}(?:[).:,;]|$|\n)))"
 )
+#: What makes the label that a sentence calls right one more beside an earlier one.
+_TOO = re.compile(r" (?:too|also|as well|equally|likewise)\b", re.IGNORECASE)
 #: What makes an answer depend on something.
 _CONDITIONAL = re.compile(r"\b(?:unless|otherwise|in which case|in that case)\b", re.IGNORECASE)
 #: What announces a correction in the middle of a text.
@@ -358,7 +360,9 @@ class _Reader:
             return _one([*first, *(label for _, labels, _ in found for label in labels)], "leading")
         if not found:
             return None
-        _, labels, how = max(found)
+        start, labels, how = max(found)
+        if how == "statement" and _TOO.search(re.split(r"[.!?;\n]", self.text[start : start + 200])[0]):
+            labels = tuple(label for _, more, _ in found for label in more)
         named = [more for _, more, kind in found if kind == how == "statement" and len(set(more)) > 1]
         joint = next((more for more in named if set(labels) <= set(more)), labels)
         return _one(joint, how)
@@ -382,7 +386,7 @@ class _Reader:
         end = self.text.find("\n", at, at + LONGEST)
         if end != -1 and not self.text[at:end].strip(" \t:"):
             at = end
-            while at < len(self.text) and at < end + 20 and self.text[at].isspace():
+            while at < end + 20 and self.text[at].isspace():  # the text ends in no space
                 at += 1
             end = self.text.find("\n", at, at + LONGEST)
         return at, min(at + LONGEST, len(self.text)) if end == -1 else end
@@ -437,9 +441,9 @@ class _Reader:
 
     def together(self, place: re.Match[str], form: re.Pattern[str]) -> tuple[str, ...]:
         """The labels that one sentence calls right, of which `place` is one."""
-        sentence = re.split(r"[.!?;\n]", self.text[place.end() : place.end() + 200])[0]
+        sentence = re.split(r"[.!?\n]", self.text[place.end() : place.end() + 200])[0]
         more = [found[1] for found in form.finditer(sentence)]
-        also = _ALSO.search(sentence)
+        also = _ALSO.search(sentence.partition(";")[0])
         if also:
             more.append(also[1] or also[2])
         return (place[1], *(label for label in more if label in self.options))
@@ -499,7 +503,8 @@ class _Reader:
         colon = found[2] and found[0][found.end(2) - found.start()] == ":"
         if (found[4] or (label == "A" and colon and rest)) and not own:
             return _NOTHING
-        return self.labels(_NUMBERING.sub("", found[0], count=1), complete=False)
+        numbering = _NUMBERING.match(found[0])
+        return self.labels(found[0][numbering.end() :], complete=False)  # type: ignore[union-attr]
 
     def labels(self, text: str, *, complete: bool) -> tuple[str, ...]:
         """The labels that a text opens with; () where it opens otherwise.
@@ -541,7 +546,7 @@ class _Reader:
         if second in self.options:
             return (label, second)
         if own:
-            return (label, *self.walked(tail[:LONGEST])[:1]) if _INLINE_ITEM.match(tail.lstrip(" ,;/|.")) else (label,)
+            return (label, *self.walked(tail[:LONGEST])) if _INLINE_ITEM.match(tail.lstrip(" ,;/|.")) else (label,)
         return (label,)
 
     def listed(self, text: str, first: re.Match[str]) -> tuple[str, ...]:
@@ -549,17 +554,16 @@ class _Reader:
         labels = [first[2].upper()]
         end = first.end()
         while more := _LIST.match(text, end):
-            small = more[2].islower() and not more[1] and first[2].isupper()
-            if small or more[2].upper() not in self.options:
+            if more[1].upper() not in self.options:
                 break
-            labels.append(more[2].upper())
+            labels.append(more[1].upper())
             end = more.end()
         return tuple(labels)
 
     def stands_alone(self, text: str, found: re.Match[str], *, complete: bool) -> bool:
         """True where a bare letter is a label and no word, initial or first letter of a term (`D-dimer`, `E. coli`)."""
         sign = text[found.end() : found.end() + 1]
-        word = text[found.end() + 1 :].lstrip()[:1]
+        word = text[found.end() + 1 :].strip().partition(" ")[0]
         explained = _EXPLAINS.match(text, found.end())
         if not explained and (found[2].upper() in _WORDS or not _EXPLAINS_MORE.match(text, found.end())):
             return False

@@ -220,9 +220,9 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 # The prompt's own example, repeated in the reply, is nobody's answer.
 _EXAMPLE = (r"e\.?g\.?", "for example", "such as", "例如")
-_ECHO = _pattern(rf"{_any(*_EXAMPLE)}[,:]? ?\{{[^{{}}\n]{{0,20}}\}}(?: ?or ?\{{[^{{}}\n]{{0,20}}\}})?\.?")
+_ECHO = _pattern(rf"{_any(*_EXAMPLE)}[,:]? ?\{{[^{{]{{0,20}}?\}}(?: ?or ?\{{[^{{]{{0,20}}?\}})?\.?")
 _BRACES = re.compile(r"\{([^{}\n]{1,300})\}")
-_COMMAND_BEFORE = re.compile(r"(?:\\[A-Za-z]{1,20}|frac\s?\{[^{}\n]{1,30}\})\s?\Z")
+_COMMAND_BEFORE = re.compile(r"(?:\\[A-Za-z]{1,20}|frac\s?\{[^{]{1,30}\})\s?\Z")
 _CORRECTIONS = ("actually", "wait", "correction", "on closer", "on second", "sorry", "scratch that")
 _CORRECTION = _pattern(rf"\b(?:{_any(*_CORRECTIONS)}\b|no,)|更正|不对")
 _FINALS = (
@@ -304,6 +304,7 @@ _ALONE = _pattern(rf"(?<=[.!?\n。:])\s{{0,3}}({_EITHER}){_AFTER_ANSWER}")
 _SO_WORDS = ("so", "therefore", "thus", "hence", "actually", "wait", "sorry", "well", "certainly", "definitely", "say")
 _SO = _pattern(rf"(?:\b{_any(*_SO_WORDS)},?\s|所以)({_EITHER})(?=[.!,。]|\Z)")
 _POLES = ("yes", "no", "true", "false", "是", "否", "不是")
+_PAIR = _pattern(rf"({_EITHER})\s?[,;]\s?({_EITHER})")
 _BOTH = _pattern(
     rf"(?<![^\W\d]){_any(*_POLES)}\s?(?:or|and|/|\||或|和)\s?{_any(*sorted(_POLES, key=len, reverse=True))}(?![^\W\d])"
 )
@@ -311,7 +312,8 @@ _BOTH = _pattern(
 
 def _yes_no_in(text: str) -> Reading:
     """The answer of a text that opens with yes or no, or gives it as a sentence of its own."""
-    if _BOTH.search(text):
+    pair = _PAIR.fullmatch(text.strip(_WORD_EDGES))
+    if _BOTH.search(text) or (pair and _POLARITY[pair[1].casefold()] != _POLARITY[pair[2].casefold()]):
         return Reading(None, "two answers")
     said: list[tuple[int, str, str]] = []
     leading = _LEADING.match(text)
@@ -354,7 +356,7 @@ _BOUNDS = (
     "more than", "fewer than", "less than", "other than", "at least", "at most", "up to", "over", "under",
 )  # fmt: skip
 _BOUND_BEFORE = _pattern(rf"(?:\b{_any(*_BOUNDS)}|超过|至少|最多|不到)\s{{0,3}}{_FILLER}\Z")
-_BOUND_AFTER = _pattern(r"\s{0,2}[个条]?(?:or (?:more|fewer|less)\b|\+(?!\s?\d)|以上|以下)")
+_BOUND_AFTER = _pattern(r"\s{0,2}[个条]?(?:or (?:more|fewer|less)|\+(?!\s?\d)|以上|以下)")
 _USUALLY_WORDS = (
     rf"{_USUAL}(?:ly)?", "generally", "originally", "should",
     "would", "supposed",
@@ -376,7 +378,7 @@ _IN_SPOT = (
 _EACH = r"(?:on|for|in) (?:each|either|both|every)(?: \w+)?|per \w+|each"
 _PART = _pattern(
     rf"\s{{0,2}}{_any(*_PART_WORDS)}\b|\s{{0,2}}(?:\w+\s){{0,3}}?of (?:them|which|these|those)\b"
-    rf"|\s{{0,2}}(?:\w+\s){{0,3}}?(?:{_IN_SPOT}|{_EACH})(?=\s?(?:[,.;:!?)&]|and\b|plus\b|\Z))"
+    rf"|\s{{0,2}}(?:\w+\s){{0,3}}?(?:{_IN_SPOT}|{_EACH})(?=\s?(?:[,.;:!?)&]|and\b|plus|\Z))"
 )
 _ADDED = _pattern(r"\b(?:and|plus)\s(?:an?|one|two|1|2)\s(?:more|extra|additional|other)\b")
 _PART_BEFORE = _pattern(
@@ -402,7 +404,7 @@ _SUMS_UP = _pattern(
 _SUMMED_UP = _pattern(r"\s{0,2}(?:[^\W\d]+\s){0,4}?(?:altogether|in all|overall|total)\b")
 _BETWEEN = ("or", "to", "maybe", "possibly", "perhaps")
 _ALTERNATIVE = _pattern(
-    rf"\s{{0,2}}(?:[^\W\d]+\s){{0,2}}?\(?{_any(*_BETWEEN)}(?:\s[^\W\d]+){{0,2}}\s{{0,2}}\Z|\s?[-~/]\s?\Z|(?:或者?|到|至)\Z"
+    rf"\s{{0,2}}(?:\w+\s){{0,2}}?\(?{_any(*_BETWEEN)}(?:\s\w+){{0,2}}\s{{0,2}}\Z|\s?[-~/]\s?\Z|(?:或者?|到|至)\Z"
 )
 _NAMED_MANY = 200
 
@@ -502,7 +504,7 @@ def _mentions(text: str, numbers: list[Number]) -> list[_Mention]:
             aside = bool(_ASIDE.search(before))
             mentions.append(_Mention(number, usual, sums_up, False, aside, unfinished and end == len(text)))
         elif _is_enumeration(text, number, previous):
-            previous = int(number.value or 0)
+            previous += 1
     alternatives = _alternatives(text, [mention.number for mention in mentions])
     return [mention._replace(alternative=mention.number in alternatives) for mention in mentions]
 
@@ -549,7 +551,7 @@ _TOPIC_SPELLINGS = {**{name: name for name in TOPICS}, "Optical Illusions": "Opt
 
 _MARKS = re.compile(r"_(?:Q\d|prompt\d|notitle|in_image_title|px\d+)(?=_|\Z)")
 # Stripes alone have no `px` before the resolution and no `Q` before the question: `Flag_of_Thailand_stripes_6_384_1`.
-_STRIPES = re.compile(r"(_stripes_\d+)_\d+(?:_\d)?\Z")
+_STRIPES = re.compile(r"(_stripes_\d+)_\d+(?:_\d)?")
 
 
 def object_key(id: str) -> str:

@@ -9,6 +9,7 @@ Runs the real `lmms-eval` command four times, without the hub and without a GPU,
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import shutil
@@ -18,6 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+#: What lmms-eval's qwen2_5_vl imports beyond lmms-eval's own dependencies.
+_NEEDED = ("decord", "qwen_vl_utils")
 
 MODELS = ("careful", "prior", "messy")
 TASKS = "slake,medxpertqa,vlms_are_biased"
@@ -59,6 +63,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs the demo; 1 where a run wrote no results."""
     started = time.monotonic()
+    lacking = [] if args.no_hf else [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if lacking:
+        print(
+            f"lmms-tasks demo: the tiny Hugging Face model needs {' and '.join(lacking)}: "
+            'pip install "lmms-tasks[hf]", or leave it out with --no-hf.',
+            file=sys.stderr,
+        )
+        return 1
     results: dict[str, dict[str, Any]] = {}
     for model in MODELS:
         replies = Path(__file__).parent / "sample" / "replies" / f"{model}.jsonl"
@@ -69,9 +81,11 @@ def run(args: argparse.Namespace) -> int:
     print(f"\n{table(results)}\n")
     if not args.no_hf and not _hugging_face(args.output / "tiny-vlm"):
         return 1
+    # Of a virtual environment that is not active, the shell does not know the command.
+    shown = "lmms-tasks" if shutil.which("lmms-tasks") else str(Path(sys.executable).parent / "lmms-tasks")
     print(
         f"Results, tables and sample logs are in {args.output}/. A page with charts and samples:\n"
-        f"  lmms-tasks report {args.output / 'careful'} {args.output / 'prior'} {args.output / 'messy'} -o report.html\n"
+        f"  {shown} report {args.output / 'careful'} {args.output / 'prior'} {args.output / 'messy'} -o report.html\n"
         f"{time.monotonic() - started:.0f} s in all.",
     )
     return 0

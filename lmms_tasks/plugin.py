@@ -96,6 +96,7 @@ def _with_our_tasks(original: Callable[..., Any], index_folder: Callable[..., An
         except Exception as error:
             raise SystemExit(_CHANGED.format(version=__version__, what=error, variable=PRECEDENCE_VARIABLE)) from error
         _refuse_folders_named_like_tasks(ours)
+        _refuse_an_output_path_that_cannot_be(ours)
         resuming.OURS.update(ours)
         _announce(sorted(ours.keys() & builtin.keys()), len(ours))
         return index
@@ -142,10 +143,30 @@ def _refuse_folders_named_like_tasks(ours: dict[str, Any]) -> None:
             )
 
 
+def _refuse_an_output_path_that_cannot_be(ours: dict[str, Any]) -> None:
+    # lmms-eval makes the folder when the last question is answered, and where it cannot, drops the results with a warning.
+    if not any(name in ours for value in _tasks_asked_for() for name in value.split(",")):
+        return
+    for value in _given("--output_path"):
+        if os.path.isfile(value):
+            continue
+        try:
+            os.makedirs(value, exist_ok=True)
+        except OSError as error:
+            raise SystemExit(f"lmms-tasks: no results could be written to --output_path {value} ({error})") from error
+        if not os.access(value, os.W_OK):
+            raise SystemExit(f"lmms-tasks: no results could be written to --output_path {value}: it is read-only")
+
+
 def _tasks_asked_for() -> list[str]:
-    """The values of --tasks on the command line, in both its spellings."""
-    following = [value for flag, value in zip(sys.argv, sys.argv[1:], strict=False) if flag == "--tasks"]
-    return following + [word.removeprefix("--tasks=") for word in sys.argv if word.startswith("--tasks=")]
+    """The values of --tasks on the command line."""
+    return _given("--tasks")
+
+
+def _given(flag: str) -> list[str]:
+    """The values of a flag on the command line, in both its spellings."""
+    following = [value for word, value in zip(sys.argv, sys.argv[1:], strict=False) if word == flag]
+    return following + [word.removeprefix(f"{flag}=") for word in sys.argv if word.startswith(f"{flag}=")]
 
 
 def _announce(overridden: list[str], count: int) -> None:

@@ -38,6 +38,21 @@ def test_an_official_run_reproduces_lmms_evals_protocol(official: runs.Run) -> N
     assert value.value == pytest.approx(sum(sample.acc for sample in samples) / 2784)
 
 
+@pytest.mark.parametrize(
+    ("changes", "setting"),
+    [
+        ({"metadata": {"data": "anvo25/vlms-are-biased from the folder /data"}}, "data"),
+        ({"config": {"model": "replay"}}, "settings"),
+    ],
+)
+def test_rows_of_a_folder_and_replayed_replies_leave_the_protocol_open(
+    tmp_path: Path, changes: dict[str, Any], setting: str
+) -> None:
+    found = lines(load(report_runs.write(tmp_path, MAIN, **changes)), "vlmbias-lmms-eval")
+    assert {line.verdict for line in found.values()} == {"same metric; whether the protocol is the same cannot be told"}
+    assert [check.setting for check in found["accuracy"].with_state(protocols.UNKNOWN)] == [setting]
+
+
 def test_it_does_not_reproduce_the_papers_which_samples(official: runs.Run) -> None:
     line = lines(official, "vlmbias-paper")["task mean accuracy"]
     assert line.verdict == "no reproduction: 2 settings differ"

@@ -103,6 +103,7 @@ def test_replies_to_other_data_end_the_run_and_say_which(first: Run, tmp_path: P
         ("[1, 2]", "line 1 is no JSON object"),
         ('{"task": "slake_en_open", "reply": "CT"}', "lacks doc_id"),
         ('{"task": "slake_en_open", "doc_id": "first", "reply": "CT"}', "line 1: doc_id"),
+        ('{"task": "slake_en_open", "doc_id": 0, "reply": NaN}', "line 1: the reply is NaN"),
     ],
 )
 def test_unusable_replies_are_refused_with_file_and_line(tmp_path: Path, text: str, message: str) -> None:
@@ -110,6 +111,36 @@ def test_unusable_replies_are_refused_with_file_and_line(tmp_path: Path, text: s
         (tmp_path / "replies.jsonl").write_text(text)
     with pytest.raises(replies.RepliesError, match=message):
         replies.load(tmp_path)
+
+
+def test_a_mark_at_the_beginning_and_line_ends_of_windows_are_read(tmp_path: Path) -> None:
+    line = '{"task": "slake_en_open", "doc_id": %d, "reply": "肺"}\r\n'
+    (tmp_path / "replies.jsonl").write_bytes(("\ufeff" + line % 0 + line % 1).encode())
+    assert [saved.replies for saved in replies.load(tmp_path).values()] == [["肺"], ["肺"]]
+
+
+def test_an_argument_that_replay_does_not_know_is_refused() -> None:
+    from lmms_tasks.models.replay import Replay
+
+    with pytest.raises(SystemExit, match="no argument mising: it takes path and missing"):
+        Replay(path=str(RECORDED / "messy.jsonl"), mising="empty", batch_size=1, device="cpu")
+
+
+@pytest.mark.parametrize("words", [("--output_path", "{}"), ("--output_path={}",)])
+def test_an_output_path_that_cannot_be_made_ends_the_run_before_it_begins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    from lmms_tasks import plugin
+
+    (tmp_path / "file").write_text("")
+    below = [word.format(tmp_path / "file" / "results") for word in words]
+    monkeypatch.setattr("sys.argv", ["lmms-eval", "--tasks", "mmmu,slake", *below])
+    with pytest.raises(SystemExit, match="no results could be written to --output_path"):
+        plugin._refuse_an_output_path_that_cannot_be({"slake": None})
+    plugin._refuse_an_output_path_that_cannot_be({"medxpertqa": None})
+    monkeypatch.setattr("sys.argv", ["lmms-eval", "--tasks", "slake", "--output_path", str(tmp_path / "new" / "one")])
+    plugin._refuse_an_output_path_that_cannot_be({"slake": None})
+    assert (tmp_path / "new" / "one").is_dir()
 
 
 def test_two_logs_of_one_task_are_not_mixed(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from lmms_tasks.models import replies
 #: The columns in which our benchmarks keep the reference, and the dataset's own id.
 _REFERENCES = ("answer", "label", "ground_truth")
 _ROWS = ("qid", "id", "ID")
+#: What lmms-eval passes to every model.
+_LMMS_EVALS = frozenset({"batch_size", "max_batch_size", "device"})
 
 
 class Replay(lmms):  # type: ignore[misc]
@@ -27,10 +29,13 @@ class Replay(lmms):  # type: ignore[misc]
 
     is_simple = False
 
-    def __init__(self, path: str | None = None, missing: str = "error", **_: Any) -> None:
+    def __init__(self, path: str | None = None, missing: str = "error", **others: Any) -> None:
         super().__init__()
         if path is None:
             raise SystemExit("--model replay needs saved replies: --model_args path=FILE_OR_FOLDER")
+        unknown = sorted(others.keys() - _LMMS_EVALS)
+        if unknown:
+            raise SystemExit(f"--model replay has no argument {', '.join(unknown)}: it takes path and missing")
         if missing not in {"error", "empty"}:
             raise SystemExit(f"--model replay: missing is {missing!r}, but can be error or empty")
         self._path = str(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,7 +80,7 @@ def _lines(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 continue
             where = f"{file}, line {number}"
             try:
-                entry = json.loads(line.decode("utf-8"))
+                entry = json.loads(line.decode("utf-8-sig"))  # some editors begin a file with a mark
             except (ValueError, RecursionError) as error:
                 raise RepliesError(f"{where} is no JSON ({error}): the file was cut off or edited") from error
             if not isinstance(entry, dict):
@@ -92,6 +93,8 @@ def _read_own_form(file: Path, replies: Replies) -> None:
         missing = [name for name in ("task", "doc_id", "reply") if name not in entry]
         if missing:
             raise RepliesError(f"{where} lacks {', '.join(missing)}: a line is {{task, doc_id, reply}}")
+        if isinstance(entry["reply"], float) and math.isnan(entry["reply"]):
+            raise RepliesError(f"{where}: the reply is NaN, an empty cell of a table? write null where there is none")
         saved = replies.setdefault((str(entry["task"]), _doc_id(entry, where)), Saved(where))
         saved.replies.append(entry["reply"])
 

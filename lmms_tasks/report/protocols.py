@@ -214,12 +214,25 @@ def _rows(run: Run, log: TaskLog) -> list[Check]:
     data = settings.data_departure(log)
     if data is not None:
         out.append(Check(data.setting, data.asked, data.found, DIFFERS))
+    else:
+        out.append(_source(log))
+    if run.config.get("model") == "replay":
+        out.append(
+            Check("settings", "the protocol's", "replayed: those of the run that made the replies count", UNKNOWN)
+        )
     for departure in settings.sampling_departures(run, log):
         if departure.setting != "limit":
             out.append(Check(departure.setting, departure.asked, departure.found, DIFFERS))
     if not any(check.setting == "repeats" for check in out):
         out.append(Check("replies", "1 a question", "1 a question", AGREES))
     return out
+
+
+def _source(log: TaskLog) -> Check:
+    source = str(log.metadata.get("data"))
+    if "the hub at" in source or "the Hugging Face hub" in source or "from ModelScope" in source:
+        return Check("data", "the published dataset", source, AGREES)
+    return Check("data", "the published dataset", f"{source}: nothing here tells that its rows are those", UNKNOWN)
 
 
 def _conversation(run: Run, log: TaskLog) -> list[Check]:

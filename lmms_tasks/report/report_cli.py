@@ -11,13 +11,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+SUFFIXES = {".html": "html", ".md": "md", ".json": "json", ".csv": "csv", ".tex": "latex"}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the command."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="output folder or results file of lmms-eval")
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: report.html, or standard output)")
     parser.add_argument(
-        "--format", choices=("html", "md", "json", "csv", "latex"), default="html", help="default: html"
+        "--format",
+        choices=tuple(SUFFIXES.values()),
+        help="default: what the name of the output ends with (.md, .json, .csv, .tex), else html",
     )
     parser.add_argument(
         "--samples", type=int, default=240, metavar="N", help="most samples in the gallery of the page (default: 240)"
@@ -28,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """0 where the report was written, 1 where no run could be read."""
     from lmms_tasks.report import formats, tables
 
+    args.format = args.format or SUFFIXES.get(args.output.suffix.lower() if args.output else "", "html")
     try:
         loaded = load(args.runs)
     except ValueError as error:
@@ -91,5 +96,6 @@ def write(text: str, output: Path | None, command: str) -> int:
     except OSError as error:
         print(f"lmms-tasks {command}: {output} cannot be written ({error})", file=sys.stderr)
         return 1
-    print(f"{output} ({output.stat().st_size / 1e6:.1f} MB)", file=sys.stderr)
+    size = output.stat().st_size
+    print(f"{output} ({f'{size / 1e6:.1f} MB' if size >= 100_000 else f'{size / 1e3:.1f} kB'})", file=sys.stderr)
     return 0

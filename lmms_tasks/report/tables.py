@@ -141,7 +141,7 @@ def run_reported(run: Run, name: str, metric: str) -> Estimate | None:
         return None
     error = run.reported(name, f"{metric}_stderr_clustered")
     rows = run.tasks[name].effective or 0 if name in run.tasks else 0
-    if error is None:
+    if error is None or error < 1e-12:  # scores that are all equal say nothing of how sure their mean is
         return Estimate(value, None, None, rows, 0, from_log=False)
     return Estimate(value, max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error), rows, 0, from_log=False)
 

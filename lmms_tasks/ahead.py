@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, TypeVar
 
 PREPARED = 16
 """So many pictures are prepared at most and not asked for yet."""
@@ -19,16 +20,19 @@ _FARTHEST = 64
 """Rows asked for in turn lie at most so far apart: the ranks of a data-parallel run take every n-th."""
 
 
-class Ahead:
-    """The PNG files of the pictures that will probably be asked for next.
+Made = TypeVar("Made")
+
+
+class Ahead(Generic[Made]):
+    """What is made of the pictures that will probably be asked for next.
 
     It guesses from the distance between the last two rows; a wrong guess costs work and nothing else.
 
     Args:
-        make: gives the PNG file of the picture of that name; what it raises is left to whoever asks for the picture.
+        make: makes it of the picture of that name; what it raises is left to whoever asks for the picture.
     """
 
-    def __init__(self, make: Callable[[str], bytes]) -> None:
+    def __init__(self, make: Callable[[str], Made]) -> None:
         self._make = make
         self._rows: list[tuple[str, ...]] = []
         self._place: dict[tuple[str, ...], int] = {}
@@ -41,7 +45,7 @@ class Ahead:
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._last: int | None = None
-        self._futures: OrderedDict[str, Future[bytes]] = OrderedDict()
+        self._futures: OrderedDict[str, Future[Made]] = OrderedDict()
 
     def follow(self, rows: Iterable[Iterable[str]]) -> None:
         """Takes these names of pictures, row by row, for the order in which they will be asked for."""
@@ -50,8 +54,8 @@ class Ahead:
             self._place = {names: place for place, names in enumerate(self._rows)}
             self._last = None
 
-    def take(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The files of those pictures that were prepared; waits for those that are in the making."""
+    def take(self, names: Iterable[str]) -> dict[str, Made]:
+        """What was prepared of those pictures; waits for those that are in the making."""
         with self._lock:
             futures = {name: future for name in names if (future := self._futures.pop(name, None))}
         return {name: future.result() for name, future in futures.items() if future.exception() is None}

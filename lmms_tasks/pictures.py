@@ -14,7 +14,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from PIL import Image
 
@@ -27,6 +27,14 @@ sent = False
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _RGB = bytes([8, 2, 0, 0])
 """Depth, colour type and methods of a PNG that holds eight-bit RGB, in its IHDR."""
+
+
+class Packed(NamedTuple):
+    """A picture as the PNG file that is sent; `size` and `info` are those of the file that it was made of."""
+
+    png: bytes
+    size: tuple[int, int]
+    info: dict[Any, Any]
 
 
 class Picture(Image.Image):
@@ -53,7 +61,7 @@ class Picture(Image.Image):
         self._decoded = self.im = image.im
 
     @classmethod
-    def undecoded(cls, image: Image.Image, png: bytes, decode: Callable[[], Image.Image]) -> Picture:
+    def undecoded(cls, image: Image.Image | Packed, png: bytes, decode: Callable[[], Image.Image]) -> Picture:
         """A picture that is decoded when somebody asks for its pixels, as PIL's own images from files are.
 
         Args:
@@ -66,7 +74,7 @@ class Picture(Image.Image):
         picture._decode = decode
         return picture
 
-    def _begin(self, image: Image.Image, source: Callable[[], bytes], key: Hashable) -> None:
+    def _begin(self, image: Image.Image | Packed, source: Callable[[], bytes], key: Hashable) -> None:
         super().__init__()
         self._mode = "RGB"
         self._size = image.size

@@ -23,7 +23,7 @@ from lmms_data.errors import DataError
 from lmms_tasks import __version__, pictures
 from lmms_tasks.ahead import Ahead
 from lmms_tasks.log import info_once
-from lmms_tasks.pictures import Picture
+from lmms_tasks.pictures import Packed, Picture
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -58,7 +58,7 @@ class Subset:
         self.benchmark = self.spec.name
         self.name = name
         self.metadata: dict[str, Any] = {"version": version, "pack": f"lmms-tasks {__version__}"}
-        self._ahead = Ahead(self._png)
+        self._ahead = Ahead(self._packed)
 
     def __repr__(self) -> str:
         return f"Subset({self.benchmark}, {self.name})"
@@ -106,15 +106,24 @@ class Subset:
                 return [_picture(archive.read(name), archive.where(name)) for name in names]
             prepared = self._ahead.take(names)
             self._ahead.prepare(names)
-            return [_picture(archive.read(name), archive.where(name), prepared.get(name)) for name in names]
+            return [
+                _prepared(archive, name, prepared[name])
+                if name in prepared
+                else _picture(archive.read(name), archive.where(name))
+                for name in names
+            ]
 
-    def _png(self, name: str) -> bytes:
-        """A PNG file of the archive's image of that name."""
+    def _packed(self, name: str) -> Packed:
+        """The archive's image of that name as it is sent."""
         archive = _archive(self.spec, os.environ.get(sources.DATA, ""))
-        data = archive.read(name)
-        return pictures.pixels_of_png(data) or pictures.encoded(
-            lmms_data.images.decode(data, archive.where(name), mode="RGB")
-        )
+        data, where = archive.read(name), archive.where(name)
+        image = lmms_data.images.opened(data, where)
+        size, info = image.size, image.info.copy()
+        png = pictures.pixels_of_png(data)
+        if png is None:
+            lmms_data.images.load(image, where)
+            png = pictures.encoded(image if image.mode == "RGB" else image.convert("RGB"))
+        return Packed(png, size, info)
 
     def embedded_image(self, image: Mapping[str, Any], row: object) -> Image.Image:
         """The image that a row holds, in RGB."""
@@ -133,8 +142,18 @@ class Subset:
             return lmms_data.images.size(image["bytes"], f"{self.benchmark}, row {row}")
 
 
-def _picture(data: bytes, where: str, png: bytes | None = None) -> Picture:
-    """The picture of a file in RGB; where a PNG of its pixels is there, it is decoded when somebody asks for them."""
+def _prepared(archive: ImageArchive, name: str, packed: Packed) -> Picture:
+    """The picture that was prepared: of the archive nothing more is read unless somebody asks for pixels."""
+
+    def decode() -> Image.Image:
+        with stopping_the_run():
+            return lmms_data.images.decode(archive.read(name), archive.where(name), mode="RGB")
+
+    return Picture.undecoded(packed, packed.png, decode)
+
+
+def _picture(data: bytes, where: str) -> Picture:
+    """The picture of a file in RGB; one that can be sent as it is, is decoded when somebody asks for its pixels."""
     image = lmms_data.images.opened(data, where)
     unused = [image]
 
@@ -148,7 +167,7 @@ def _picture(data: bytes, where: str, png: bytes | None = None) -> Picture:
             decoded = lmms_data.images.load(mine, where)
             return decoded if decoded.mode == "RGB" else decoded.convert("RGB")
 
-    png = png or pictures.pixels_of_png(data)
+    png = pictures.pixels_of_png(data)
     return Picture.undecoded(image, png, decode) if png else Picture(decode(), lambda: data)
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from lmms_scoring import slake
 from lmms_scoring.outcomes import Outcome
 from lmms_scoring.slake_aliases import CONCEPTS, NO, NOTHING, SPELLINGS, SUFFIXES, YES
+from lmms_scoring.slake_reading import fragments, polarity
 from lmms_scoring.slake_wording import meaning, mentioned, phrase
 from lmms_scoring.text import is_han
 
@@ -100,6 +101,34 @@ def test_a_denial_is_looked_for_in_the_200_characters_before_a_statement() -> No
     assert (right(192), right(193)) == (0.0, 1.0)
 
 
+def test_an_answer_in_a_sentence_has_a_bound() -> None:
+    assert [how for _, how in fragments("It is " + "z" * 80, "")] == ["whole", "statement"]
+    assert [how for _, how in fragments("It is " + "z" * 81, "")] == ["whole"]
+    assert [how for _, how in fragments("有2" + "个" * 10, "有几个?")] == ["whole", "statement"]
+    assert [how for _, how in fragments("有2" + "个" * 11, "有几个?")] == ["whole"]
+
+
+def test_a_sentence_without_a_clause_is_read_up_to_120_characters() -> None:
+    def outcome(filling: int) -> Outcome:
+        return slake.score("z" * filling + " " + "y" * 60, "Lung", language="en").outcome
+
+    assert (outcome(59), outcome(60)) == (Outcome.OTHER, Outcome.UNREADABLE)
+
+
+def test_a_sentence_of_200_characters_is_held_against_the_question() -> None:
+    def read(gap: int) -> str | None:
+        return polarity("The lung is" + " " * gap + "healthy", "Is the lung healthy?")[0]
+
+    assert (read(182), read(183)) == ("yes", None)
+
+
+def test_yes_and_no_are_two_answers_in_the_first_200_characters() -> None:
+    def how(filling: int) -> str:
+        return polarity("z" * filling + " yes or no", "Is the lung healthy?")[1]
+
+    assert (how(190), how(191)) == ("two answers", "none stated")
+
+
 def test_every_wording_of_the_alias_table_stands_in_the_golden_table() -> None:
     seen = {phrase(text) for row in ROWS if row["flexible"] for text in (row["reply"], row["reference"])}
     forms = {form for concept in CONCEPTS for form in (*concept.english, *concept.chinese)}
@@ -141,6 +170,7 @@ READ = [
     ("heart vs lung", None, "two answers"),
     ("heart versus lung", None, "two answers"),
     ("心脏还是肺", None, "two answers"),
+    ("ANSWER: heart or lung because of" + 90 * " many", None, "two answers"),
     ("axial", "transverse plane", "whole"),
     ("Frontal", "coronal plane", "whole"),
     ("矢状位", "sagittal plane", "whole"),

@@ -49,7 +49,7 @@ _USED = re.compile(r"(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) [
 _COMPARED = re.compile(
     r"(?P<answer>.{1,40}) (?:is|are|looks?|seems?|appears?) (?:the )?"
     r"(?P<word>bigger|larger|biggest|largest|smaller|smallest|abnormal)"
-    r"(?: (?:organ|one|in|than)\b(?: (?!and\b|but\b|not\b)[^\s,.;]{1,20}){0,6})?$",
+    r"(?: (?:organ|one|in|than)(?: (?!and\b|but\b|not\b)[^\s,.;]{1,20}){0,6})?$",
     re.IGNORECASE,
 )
 _COMPARISON = {
@@ -61,12 +61,12 @@ _COMPARISON = {
     "smallest": "small",
 }
 _COMPARED_CHINESE = re.compile(
-    r"(?P<answer>[^比,。]{1,10}?)(?:的?体积)?(?:比[^,。]{1,10})?(?:更|最|较|是)?(?P<word>大|小|异常)的?$"
+    r"(?P<answer>.{1,10}?)(?:的?体积)?(?:比[^,。]{1,10})?(?:更|最|较|是)?(?P<word>大|小|异常)的?$"
 )
-_COUNTED_CHINESE = re.compile(r"[图像片中里]{0,4}(?:一共|共)?有?(?P<answer>[0-9零一二三四五六七八九十百两].{0,10})$")
+_COUNTED_CHINESE = re.compile(r"[图像片中里]{0,4}(?:一共|共)?有?(?P<answer>[0-9零一二三四五六七八九十两].{0,10})$")
 _HOW_MANY = re.compile("多少|几")
 _HAN_IS = re.compile(
-    r"(?P<subject>[^。,.]{0,40}?)(?<![不非没])(?:是|为|属于|位于|显示为|呈|在)(?P<answer>[^。,.]{1,30}?)的?$"
+    r"(?P<subject>[^。,.]{0,40}?)(?<![不非没])(?:是|为|属于|位于|显示为|呈|在)(?P<answer>.{1,30}?)的?$"
 )
 _LOOSE = frozenset(("of", "in", "this", "image", "picture", "scan"))
 _LOOSE_HAN = re.compile(r"这[张幅]?|图[像片]?|[中里的它该应]")
@@ -89,19 +89,16 @@ def fragments(text: str, question: str) -> Iterator[tuple[str, str]]:
         if head and tail and explains and not _contradicts(head, tail):
             yield head, "leading"
             yield from _framed(head, question)
-    gap = text.rfind("\n\n")
-    if gap > 0:
-        last = text[gap:].strip()
-        before = text[:gap].rstrip()
-        if before[-1:] in tuple(".。") and len(last) <= 60 and "\n" not in last:
-            yield last, "last line"
-            yield from _framed(last, question)
+    before, _, last = map(str.strip, text.rpartition("\n\n"))
+    if before[-1:] in tuple(".。") and len(last) <= 60 and "\n" not in last:
+        yield last, "last line"
+        yield from _framed(last, question)
 
 
 def _framed(text: str, question: str) -> Iterator[tuple[str, str]]:
     """The answer in one sentence that states it: `It is CT.`, `The largest organ is the liver.`, 这是肺。"""
     sentence = text.strip(TRAIL)
-    if not sentence or len(sentence) > 200 or "\n" in sentence:
+    if "\n" in sentence:
         return
     pronoun = _PRONOUN_IS.match(sentence)
     if pronoun:
@@ -158,7 +155,7 @@ def _contradicts(head: str, tail: str) -> bool:
 
 _ASKS = re.compile(r"\?$|[吗么]$|^(?:is|are|does|do|can)\b|是否|是不是|有没有", re.IGNORECASE)
 _LEADING_ENGLISH = re.compile(
-    r"(yes|yeah|yep|no|nope)\b\s*([,.;:!\n]|-|(?=(?:definitely|indeed|it|there|this|the|they|that|these|i|we)\b))",
+    r"(yes|yeah|yep|no|nope)\s*([,.;:!\n]|-|(?=(?:definitely|indeed|it|there|this|the|they|that|these|i|we)\b))",
     re.IGNORECASE,
 )
 _LEADING_CHINESE = re.compile(rf"({alternation(tuple(word for word in YES | NO if not word.isascii()))})\s*[,。.;!:\n]")
@@ -253,14 +250,14 @@ _SEEN_CHINESE = re.compile(
     r"是?(?:(?P<no>没有|不能|不可以|未|不|没)|可以|能够|能|有)?"
     r"(?:观察到|看到|看见|发现|显示|出现|包含|包括|含有|存在)[了的]?|(?P<unseen>看不到|看不见)"
 )
-_NO_IMAGE = re.compile(r"\bno (?:image|picture|scan)\b", re.IGNORECASE)
+_NO_IMAGE = re.compile(r"no (?:image|picture|scan)", re.IGNORECASE)
 
 
 def _echoed(text: str, question: str) -> str | None:
     """The polarity of a sentence that repeats the question as a statement: `The lung is not healthy`, 不包含心脏."""
-    if not question or len(text) > 200 or _ASKS.search(text) or _bare(text) == _bare(question):
+    if len(text) > 200 or _ASKS.search(text) or _bare(text) == _bare(question):
         return None
-    chinese = not text.isascii() or not question.isascii()
+    chinese = not question.isascii()
     read = _claim_chinese if chinese else _claim
     asked, said = read(question), read(text)
     if not asked.core:
@@ -282,7 +279,7 @@ def _echoed(text: str, question: str) -> str | None:
 def _is_statement(text: str, said: _Claim, chinese: bool) -> bool:
     """False for a bare noun: `Lung` answers nothing when asked whether the lung is there."""
     if chinese:
-        return said.seeing or any(state in text for state in ("正常", "异常", "健康"))
+        return said.seeing or any(state in text for state in ("正常", "健康"))
     return said.denied or said.seeing or bool(_CLAUSE.search(text))
 
 
@@ -371,7 +368,7 @@ def reference_polarity(answer: str, question: str) -> str | None:
 # --- the judgement --------------------------------------------------------------------------------------------------
 
 _STAR = re.compile(r"(?<![*\w])(T[12])\*(?![*\w])", re.IGNORECASE)
-_EMPTY_MARK = re.compile(r"^[ \t\"'>-]*(?:answer|答案)\s{0,3}:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
+_EMPTY_MARK = re.compile(r"^[ \t\"'>-]*(?:answer|答案)\s{0,3}:(.*)", re.IGNORECASE | re.MULTILINE)
 _STATEMENT_DENIED = re.compile(
     r"\b(?:not|unlikely|if|whether|unsure|cannot|neither)\b[^.\n]*$|n't\b[^.\n]*$", re.IGNORECASE
 )
@@ -391,7 +388,7 @@ def judge(text: str, answer: str, question: str) -> tuple[Outcome, Reading]:
         return _compare(spot.text, spot.how, answer, question)
     if _EMPTY_MARK.search(cleaned):
         cleaned = _EMPTY_MARK.sub(lambda line: "" if is_placeholder(line[1]) else line[0], cleaned).strip()
-    if not cleaned or is_placeholder(cleaned):
+    if is_placeholder(cleaned):
         return _unread("placeholder")
     return _compare(cleaned, "", answer, question)
 
@@ -468,8 +465,8 @@ def _counts(named: Meaning, wanted: Meaning, question: str) -> bool:
     (said,), (right,) = named.names, wanted.names
     if right == "0" and said in ("没有", "无") and _HOW_MANY.search(question):
         return True
-    if right == "0" and re.match(r"no |没有", said) and re.search(r"how many|多少|几", question, re.IGNORECASE):
-        return _asked_about(re.sub(r"^(?:no |没有)", "", said), question)
+    if right == "0" and said.startswith(("no ", "没有")) and re.search(r"how many|多少|几", question, re.IGNORECASE):
+        return _asked_about(said.removeprefix("no ").removeprefix("没有"), question)
     if not (right in LATERAL or right.lstrip("-").isdigit()) or not said.startswith(f"{right} "):
         return False
     return not _WHERE.search(question) and _asked_about(said[len(right) + 1 :], question)

@@ -120,6 +120,8 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("vlms_are_biased", "_yes_no_in", "1 to 0", "white space, quotes and brackets hold no correction"),
     ("vlms_are_biased", "_is_enumeration", "0 to 1", "a cleaned text does not begin with a line end"),
     ("vlms_are_biased", "_corrected", "> to >=", "no word of correction is a number"),
+    ("reply", "_FOLDED", "119808 to *", "its neighbour folds to itself"),
+    ("reply", "_FOLDED", "120832 to *", "its neighbour folds to itself"),
     ("numbers", "_han_value", "1[02] to *", "above the largest unit"),
     ("numbers", "_from_digits", "< to <=", "U+2E80 is no letter"),
     ("numbers", "_han_below_10000", "10000 to *", "above the largest unit"),

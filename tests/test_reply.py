@@ -216,6 +216,8 @@ def test_a_speaker_inside_a_line_is_no_turn() -> None:
         ("a<br>b<br/>c", "abc"),
         ("3*4", "3*4"),
         ("3**4", "3**4"),
+        ("*2 is 1*2", "2 is 1*2"),
+        ("3*4*", "3*4"),
         ("a_b", "a_b"),
         ("____", "____"),
         ("x < y", "x < y"),
@@ -238,6 +240,7 @@ def test_emphasis_is_dropped_and_meaning_kept(marked: str, bare: str) -> None:
         ("<think>a</think> **Ｌung**<|im_end|>", "Lung"),
         ("Lung\u2028\nUser: b", "Lung"),
         ("<s> Lung </s>", "Lung"),
+        ("**Answer:**\nLung\nQuestion: Where is it?", "Answer:\nLung"),
     ],
 )
 def test_cleaning_joins_all_steps(raw: object, cleaned: str | None) -> None:
@@ -282,6 +285,7 @@ ECHOES = (
     "[LETTER] where [LETTER] is one of",
     "<答案> 的形式",
     "(your letter) here",
+    "${answer} here",
 )
 
 
@@ -342,6 +346,14 @@ def test_an_echo_is_noticed_after_a_marker_only() -> None:
         ('{"answer": 4, "why": 1}', [("4", "json")]),
         ('{"answer": "a\\"b\\u0041"}', [('a"bA', "json")]),
         ('{"answer": ["a", "b"]}', [('["a", "b"]', "json")]),
+        ('{"answer": "Lung", "why": "dark"}', [("Lung", "json")]),
+        ("{'answer': 'Lung', 'why': 'dark'}", [("Lung", "json")]),
+        ('{"answer": , "why": 1}', []),
+        ('{"answer": } no idea', []),
+        ('{"answer": C\n"why": "dark"}', [("C", "json")]),
+        (r"\boxed C or {D}", []),
+        ("Answer (a) or b): see page 3", []),
+        ("Answer (not (D): see page 3", []),
         ('{"answer": "Lung', []),
         ('{"answer": ""}', []),
         ('{"answer": "\\x"}', [('"\\x"', "json")]),
@@ -410,6 +422,10 @@ def test_a_text_is_cleaned_and_searched_as_its_row_says(row: dict[str, Any]) -> 
     assert request_failed(row["text"]) is row["no_reply"]
 
 
+def test_a_box_in_a_box_is_one_place() -> None:
+    assert stated(r"\boxed{\boxed{C}}") == [("C", "boxed", 0, 17)]
+
+
 def test_places_come_in_the_order_of_the_text() -> None:
     places = stated('<answer>a</answer> ANSWER: b\n{"answer": "c"} \\boxed{d} the answer is e')
     assert [place.text for place in places] == ["a", "b", "c", "d", "e"]
@@ -432,6 +448,8 @@ def test_places_come_in_the_order_of_the_text() -> None:
         (r"a~b\ c", "a b c"),
         (r"a\,b\;c\!d\:e", "abcde"),
         (r"\{a\}", "a"),
+        (r"\frac{\sqrt{2}}{2}", r"\sqrt2/2"),
+        (r"\frac{a}{b} or \frac{c}{d}", "a/b or c/d"),
         ("plain", "plain"),
         ("~5", "~5"),
         (r"\textual", r"\textual"),

@@ -180,7 +180,7 @@ def _answered(before: str) -> bool:
 _STARS = re.compile(r"\*+")
 # Begins with the star: a pattern that begins with the digit is tried at every digit of a long reply.
 _PRODUCT = re.compile(r"\*(?<=\d\*)\**(?=\d)")
-_UNDERSCORES = re.compile(r"(?<![^\W_])(?<!_)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])(?!_)")
+_UNDERSCORES = re.compile(r"(?<!\w)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?!\w)")
 _STRUCK = re.compile(r"~~[^~\n]{1,300}~~")
 _HTML = re.compile(r"</?(?:b|strong|i|em|u|p|mark|code|span|br)\s{0,4}/?>", re.IGNORECASE)
 
@@ -274,12 +274,12 @@ def tagged(text: str) -> Iterator[Stated]:
         elif opened:
             yield from _stated(text[opened.end() : tag.start()], "tag", opened.start(), tag.end())
             opened = None
-    if opened and not text[text.rfind("\n", 0, opened.start()) + 1 : opened.start()].strip():
+    if opened and not text[: opened.start()].rpartition("\n")[2].strip():
         end = _line_end(text, opened.end())
         yield from _stated(text[opened.end() : end], "tag", opened.start(), end)
 
 
-_BOX = re.compile(r"(\\(?:boxed|fbox)\s{0,4}\{)|\\[^\w\s]|[{}]")
+_BOX = re.compile(r"(\\(?:boxed|fbox)\s{0,4}\{)|\\.|[{}]")
 
 
 def boxed(text: str) -> Iterator[Stated]:
@@ -351,12 +351,11 @@ def marked(text: str) -> Iterator[Stated]:
     lowered = text.lower()
     for pattern, words, how in ((_MARKER, MARKER_WORDS, "marker"), (_STATEMENT, STATEMENT_WORDS, "statement")):
         for found in beginning(pattern, words, text, lowered):
-            begin = end = found.end()
-            for _ in range(2):
-                end = _line_end(text, begin)
-                if text[begin:end].strip(" \t\"'*"):
-                    break
+            begin = found.end()
+            end = _line_end(text, begin)
+            if not text[begin:end].strip(" \t\"'*"):
                 begin = _SPACE.match(text, end).end()  # type: ignore[union-attr]
+                end = _line_end(text, begin)
             yield from _stated(text[begin:end], how, found.start(), end)
 
 
@@ -382,7 +381,7 @@ def beginning(pattern: re.Pattern[str], words: tuple[str, ...], text: str, lower
 
 def _line_end(text: str, begin: int) -> int:
     end = text.find("\n", begin, begin + LONGEST)
-    return min(begin + LONGEST, len(text)) if end < 0 else end
+    return min(begin + LONGEST, len(text)) if end == -1 else end
 
 
 def _stated(value: str, how: str, start: int, end: int) -> Iterator[Stated]:
@@ -398,7 +397,7 @@ _COMMAND = re.compile(
 
 
 # Without this the digits of 4/5 would be joined to 45.
-_FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}\n]{1,30})\}\s?\{([^{}\n]{1,30})\}")
+_FRACTION = re.compile(r"\\[dt]?frac\s?\{(.{1,30}?)\}\s?\{(.{1,30}?)\}")
 
 
 def unlatex(text: str) -> str:

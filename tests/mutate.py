@@ -89,6 +89,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("reply", "unlatex", "*", QUICK),
     ("reply", "boxed", "[01] to *", QUICK),
     ("reply", "visible", "alternative *", QUICK),
+    ("slake_wording", "_number", "1 to 0", QUICK),
     ("text", "is_han", "<= to <*", QUICK),
     ("choices", "CHOICES", "lookaround *", SPARES),
     ("choices", "CHOICES", "member \\t (2)", SPARES),

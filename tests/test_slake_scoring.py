@@ -20,7 +20,7 @@ from lmms_scoring.outcomes import Outcome
 from lmms_scoring.slake_aliases import CONCEPTS, NO, NOTHING, SPELLINGS, SUFFIXES, YES
 from lmms_scoring.slake_reading import fragments, polarity
 from lmms_scoring.slake_wording import meaning, mentioned, phrase
-from lmms_scoring.text import is_han
+from lmms_scoring.text import is_han, without_asides
 
 GOLDEN = Path(__file__).parent / "golden" / "slake.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
@@ -83,10 +83,24 @@ def test_marks_around_a_number_are_no_part_of_it(mark: str) -> None:
     assert meaning(f"{mark}twelve").names == {"12"}
 
 
-@pytest.mark.parametrize("mark", ",;:.!?")
+@pytest.mark.parametrize("mark", [*",;:.!?", "\t.", "\n."])
 def test_a_mark_behind_a_sentence_is_no_part_of_it(mark: str) -> None:
     score = slake.score(f"The organ is the lung{mark}", "Lung", language="en", question="Which organ is it?")
     assert score.outcome is Outcome.CORRECT
+
+
+def test_an_aside_goes_with_both_its_marks() -> None:
+    assert without_asides("lung (left) and (heart", "(", ")") == "lung   and (heart"
+
+
+def test_the_official_answer_is_told_where_there_is_one() -> None:
+    assert slake.score("Lungs", "Heart", language="en").official == "lungs"
+    assert slake.score("", "Heart", language="en").official is None
+
+
+def test_tokens_are_those_of_the_visible_answer() -> None:
+    assert slake.token_scores("<think>Heart?</think>Lung", "Lung", "en") == (1.0, 1.0)
+    assert sorted(slake.tokens("肺t2心", "zh")) == ["t2", "心", "肺"]
 
 
 def test_and_so_on_is_no_item_of_a_list() -> None:

@@ -111,7 +111,7 @@ def _sided_english(words: str) -> str | None:
     tokens = words.split()
     lateral = vertical = ""
     place = 0
-    for token in tokens[:2]:
+    for token in tokens:
         if token in LATERAL and not lateral:
             lateral = token
         elif token in _VERTICAL_WORDS and not vertical and (token in VERTICAL or _has_lateral(tokens[:2])):
@@ -153,14 +153,14 @@ def _sided_chinese(words: str) -> str | None:
 
 
 _MEASURE = re.compile(r"[个根块只条颗枚处种张]")
-TRAIL = " \t\n.。!！?？,，;；:：\"'"
+TRAIL = " \t\n.。!！?？,;:：\"'"
 
 
 def _number(text: str) -> str | None:
     """The number a text is, with the noun that it counts: `2`, `2 kidney`; None where it is no single number."""
     text = text.strip(TRAIL)
     lead = text[:1]
-    if not lead or not (lead.isalnum() or lead in "-−+"):
+    if not (lead.isalnum() or lead in "-−+"):
         return None
     numbers = find_numbers(text)
     if len(numbers) != 1 or numbers[0].start != 0 or numbers[0].value is None:
@@ -169,7 +169,7 @@ def _number(text: str) -> str | None:
     rest = text[numbers[0].end :].strip(TRAIL)
     if isinstance(value, Fraction) or len(rest) > 40:
         return None
-    noun = _PLACE_TAIL.sub("", phrase(_MEASURE.sub("", rest, count=1) if rest[:1] and _MEASURE.match(rest) else rest))
+    noun = _PLACE_TAIL.sub("", phrase(rest[1:] if _MEASURE.match(rest) else rest))
     return f"{value} {NAMES.get(noun, noun)}".strip()
 
 
@@ -204,7 +204,7 @@ class Meaning(NamedTuple):
 _NONE = Meaning(frozenset())
 _OR = re.compile(r"\bor\b|\bvs\b|\bversus\b|[或/|]|还是", re.IGNORECASE)
 _ITEM = re.compile(r"[,，、;；&\n]|\band\b|以及|[和及与]", re.IGNORECASE)
-_BULLET = re.compile(r"^\s*\d{1,2}[.)]\s+(?=\D)")
+_BULLET = re.compile(r"^\s*\d{1,2}[.)]\s(?=\D)")
 _ASIDE = re.compile(r"[(（\[]([^()（）\[\]]{0,200})[)）\]]")
 WRONG = re.compile(r"\b(?:wrong|incorrect|mistaken|not)\b|错|误|不是|不对", re.IGNORECASE)
 _DENIED = re.compile(r"(?:not|rather than|而不是|不是|而非) ?(.+)")

@@ -28,7 +28,7 @@ def without_asides(text: str, opening: str, closing: str) -> str:
     position = 0
     while start >= 0:
         end = text.find(closing, start)
-        if end < 0:
+        if end == -1:
             break
         parts.append(text[position:start])
         position = end + 1

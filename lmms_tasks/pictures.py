@@ -28,6 +28,9 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _RGB = bytes([8, 2, 0, 0])
 """Depth, colour type and methods of a PNG that holds eight-bit RGB, in its IHDR."""
 
+_SAMPLES = {0: 1, 4: 2, 6: 4}
+"""Bytes a pixel of a PNG in grey, in grey with alpha and in RGB with alpha, by colour type."""
+
 
 class Packed(NamedTuple):
     """A picture as the PNG file that is sent; `size` and `info` are those of the file that it was made of."""
@@ -213,22 +216,58 @@ def pixels_of_png(data: bytes) -> bytes | None:
     """
     if not data.startswith(_SIGNATURE) or data[24:28] != _RGB:
         return None
-    parts = [_SIGNATURE]
+    parts = _parts_of_pixels(data)
+    return b"".join([_SIGNATURE, *parts]) if parts else None
+
+
+def rgb_of_png(data: bytes) -> bytes | None:
+    """The PNG file in RGB of one in eight-bit grey or with an alpha channel, pixels as PIL converts them; None for others.
+
+    A PNG's filters treat each channel by itself, so channels can be left out or repeated without undoing the filters:
+    a small part of the work of decoding and encoding. What does not unpack to filtered rows of the right length is None.
+    """
+    channels = _SAMPLES.get(data[25]) if data.startswith(_SIGNATURE) and len(data) > 28 else None
+    if not channels or data[24] != 8 or any(data[26:29]):
+        return None
+    parts = _parts_of_pixels(data)
+    if not parts:
+        return None
+    width, height = struct.unpack_from(">II", data, 16)
+    length = height * (1 + channels * width)
+    try:
+        rows = _unpacked(b"".join(part[8:-4] for part in parts[1:-1]), length)
+    except ValueError:
+        return None
+    import numpy as np
+
+    given = np.frombuffer(rows, np.uint8).reshape(height, 1 + channels * width)
+    if given[:, 0].max(initial=0) > 4:
+        return None
+    taken = np.empty((height, 1 + 3 * width), np.uint8)
+    taken[:, 0] = given[:, 0]
+    for channel in range(3):
+        taken[:, 1 + channel :: 3] = given[:, 1 + (channel if channels == 4 else 0) :: channels]
+    return _png_file(width, height, taken)
+
+
+def _parts_of_pixels(data: bytes) -> list[bytes]:
+    """IHDR, every IDAT and IEND of a PNG, whole; none where another part changes what the pixels look like."""
+    parts = []
     position = len(_SIGNATURE)
     while position + 12 <= len(data):
         (length,) = struct.unpack_from(">I", data, position)
         kind = data[position + 4 : position + 8]
         end = position + 12 + length
         if end > len(data) or kind in (b"tRNS", b"acTL", b"iCCP"):
-            return None
+            return []
         if kind in (b"IHDR", b"IDAT", b"IEND"):
             parts.append(data[position:end])
         elif not kind[0] & 0x20 and kind != b"PLTE":
-            return None
+            return []
         if kind == b"IEND":
-            return b"".join(parts)
+            return parts
         position = end
-    return None
+    return []
 
 
 def encoded(image: Image.Image) -> bytes:
@@ -247,22 +286,40 @@ def encoded(image: Image.Image) -> bytes:
     flat = pixels.reshape(height, 3 * width)
     rows[0, 1:] = flat[0]
     np.subtract(flat[1:], flat[:-1], out=rows[1:, 1:])
-    packed = _packing()(rows.data)
+    return _png_file(width, height, rows)
+
+
+def _png_file(width: int, height: int, rows: Any) -> bytes:
     header = struct.pack(">II", width, height) + _RGB + b"\0"
-    return _SIGNATURE + _part(b"IHDR", header) + _part(b"IDAT", packed) + _part(b"IEND", b"")
+    return _SIGNATURE + _part(b"IHDR", header) + _part(b"IDAT", _packed(rows.data)) + _part(b"IEND", b"")
 
 
 @functools.cache
-def _packing() -> Callable[[Any], bytes]:
-    """How bytes are packed: by isal where it is installed, which needs less than half the time."""
+def _zlib() -> Any:
+    """isal where it is installed, which needs less than half the time."""
     try:
         from isal import isal_zlib
     except ImportError:
-        return _runs
-    return functools.partial(isal_zlib.compress, level=1)
+        return zlib
+    return isal_zlib
 
 
-def _runs(data: Any) -> bytes:
+def _unpacked(packed: bytes, length: int) -> bytes:
+    """The bytes that were packed; ValueError where they are not of that length, or not whole."""
+    unpacking = _zlib().decompressobj()
+    try:
+        found = unpacking.decompress(packed, length + 1)
+    except _zlib().error as error:
+        raise ValueError(str(error)) from error
+    if len(found) != length or not unpacking.eof:
+        raise ValueError("not the length that the header tells")
+    return found  # type: ignore[no-any-return]
+
+
+def _packed(data: Any) -> bytes:
+    fast = _zlib()
+    if fast is not zlib:
+        return fast.compress(data, level=1)  # type: ignore[no-any-return]
     # Of differences, runs are all that is worth looking for: quicker than level 1, and no larger.
     packing = zlib.compressobj(1, strategy=zlib.Z_RLE)
     return packing.compress(data) + packing.flush()

@@ -119,7 +119,7 @@ class Subset:
         data, where = archive.read(name), archive.where(name)
         image = lmms_data.images.opened(data, where)
         size, info = image.size, image.info.copy()
-        png = pictures.pixels_of_png(data)
+        png = pictures.pixels_of_png(data) or pictures.rgb_of_png(data)
         if png is None:
             lmms_data.images.load(image, where)
             png = pictures.encoded(image if image.mode == "RGB" else image.convert("RGB"))
@@ -168,6 +168,8 @@ def _picture(data: bytes, where: str) -> Picture:
             return decoded if decoded.mode == "RGB" else decoded.convert("RGB")
 
     png = pictures.pixels_of_png(data)
+    if not png and pictures.sent:
+        png = pictures.rgb_of_png(data)
     return Picture.undecoded(image, png, decode) if png else Picture(decode(), lambda: data)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from PIL import ImageFile
+from PIL import Image, ImageFile
 
 from lmms_data import archive, fetch, images, rows, schema, sources
 from lmms_data.errors import DataError, ImageError
@@ -219,6 +219,10 @@ def test_a_member_whatever_its_name_stays_in_the_archive(folder: Path, names: li
 
 
 FORMATS = {form: picture(form) for form in ("JPEG", "PNG", "WEBP", "GIF", "BMP")}
+for mode in ("L", "LA", "RGBA"):
+    out = io.BytesIO()
+    Image.open(io.BytesIO(picture())).convert(mode).save(out, "PNG")
+    FORMATS[f"PNG in {mode}"] = out.getvalue()
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -232,6 +236,11 @@ def test_a_damaged_picture_is_decoded_or_refused(form: str) -> None:
                     data, "the picture"
                 )
         pictures.pixels_of_png(data)
+        made = pictures.rgb_of_png(data)
+        if made:
+            pixels = images.decode(made, "the picture").tobytes()
+            with contextlib.suppress(ImageError):
+                assert images.decode(data, "the picture", mode="RGB").tobytes() == pixels
 
     decodes_or_refuses()
 

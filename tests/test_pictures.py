@@ -221,6 +221,86 @@ def test_a_png_of_rgb_is_sent_as_it_came_without_its_texts() -> None:
     assert pictures.pixels_of_png(data[:-20]) is None
 
 
+OF_OTHER_CHANNELS = ("L", "LA", "RGBA")
+
+
+@pytest.mark.parametrize("unpacking", ["isal", "zlib"])
+@pytest.mark.parametrize("mode", OF_OTHER_CHANNELS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_channels_are_dropped_or_repeated_without_decoding(mode: str, unpacking: str, data: st.DataObject) -> None:
+    width, height = data.draw(st.integers(1, 40), "width"), data.draw(st.integers(1, 40), "height")
+    noise = np.random.default_rng(data.draw(st.integers(0, 99), "noise"))
+    values = noise.integers(0, data.draw(st.sampled_from([2, 9, 256]), "values"), (height, width, 4), dtype=np.uint8)
+    if data.draw(st.booleans(), "smooth"):  # so that PIL chooses each of the five filters somewhere
+        values = np.cumsum(np.cumsum(values, 0, dtype=np.uint8), 1, dtype=np.uint8)
+    source = Image.fromarray(values, "RGBA").convert(mode)
+    given = file(source, compress_level=data.draw(st.sampled_from([0, 1, 9]), "level"))
+    with pytest.MonkeyPatch.context() as patch:
+        if unpacking == "zlib":
+            patch.setattr(pictures, "_zlib", lambda: zlib)
+        made = pictures.rgb_of_png(given)
+    assert made is not None
+    written = Image.open(io.BytesIO(made))
+    assert written.mode == "RGB"
+    assert written.tobytes() == Image.open(io.BytesIO(given)).convert("RGB").tobytes()
+
+
+def _interlaced(data: bytes) -> bytes:
+    """The file with the mark of interlacing in its header."""
+    header = data[12:28] + b"\1"
+    return data[:8] + data[8:12] + header + zlib.crc32(header).to_bytes(4, "big") + data[33:]
+
+
+def _with_rows(change: Callable[[bytes], bytes], mode: str = "RGBA") -> bytes:
+    """A PNG whose unpacked rows were changed."""
+    data = file(drawn(mode=mode))
+    start = data.index(b"IDAT")
+    length = int.from_bytes(data[start - 4 : start], "big")
+    rows = zlib.compress(change(zlib.decompress(data[start + 4 : start + 4 + length])))
+    return data[: start - 4] + pictures._part(b"IDAT", rows) + pictures._part(b"IEND", b"")
+
+
+NOT_TAKEN = {
+    "RGB": file(drawn()),
+    "palette": file(drawn().quantize(9)),
+    "one bit": file(drawn(mode="1")),
+    "sixteen bits": file(drawn(mode="L").convert("I;16")),
+    "grey with a transparent value": file(drawn(mode="L"), transparency=7),
+    "a profile": file(drawn(mode="RGBA"), icc_profile=b"made up"),
+    "several frames": file(drawn(mode="RGBA"), save_all=True, append_images=[Image.new("RGBA", (37, 23))]),
+    "interlaced": _interlaced(file(drawn(mode="RGBA"))),
+    "a row too few": _with_rows(lambda rows: rows[: -1 - 4 * 37]),
+    "a byte too many": _with_rows(lambda rows: rows + b"\0"),
+    "an unknown filter": _with_rows(lambda rows: b"\5" + rows[1:]),
+    "cut off": file(drawn(mode="RGBA"))[:-30],
+    "rows that are cut off": file(drawn(mode="L"))[:60] + pictures._part(b"IEND", b""),
+    "JPEG": file(drawn(), "JPEG"),
+    "a header alone": file(drawn(mode="L"))[:28],
+}
+
+
+@pytest.mark.parametrize("data", NOT_TAKEN.values(), ids=NOT_TAKEN)
+def test_what_cannot_be_taken_channel_by_channel_is_left_to_pil(data: bytes) -> None:
+    assert pictures.rgb_of_png(data) is None
+
+
+@pytest.mark.parametrize("mode", OF_OTHER_CHANNELS)
+def test_a_server_is_sent_the_channels_and_a_model_here_decodes(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = drawn(mode="RGBA")
+    source.putalpha(Image.linear_gradient("L").resize(source.size))
+    data = file(source.convert(mode))
+    monkeypatch.setattr(pictures, "encoded", lambda image: pytest.fail("encoded anew"))
+    monkeypatch.setattr(pictures, "sent", True)
+    picture = subsets._picture(data, "a picture")
+    written = Image.open(io.BytesIO(file(picture)))
+    assert picture._im is None
+    assert written.tobytes() == Image.open(io.BytesIO(data)).convert("RGB").tobytes() == picture.tobytes()
+    monkeypatch.setattr(pictures, "sent", False)
+    monkeypatch.setattr(pictures, "rgb_of_png", lambda data: pytest.fail("work for a server that is not there"))
+    assert subsets._picture(data, "a picture").tobytes() == picture.tobytes()
+
+
 def test_a_png_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     encode = pictures.encoded
@@ -253,15 +333,15 @@ def test_either_way_of_packing_keeps_every_pixel(
 ) -> None:
     if not isal:
         monkeypatch.setitem(sys.modules, "isal", None)
-    pictures._packing.cache_clear()
+    pictures._zlib.cache_clear()
     try:
-        assert (pictures._packing() is pictures._runs) == (not isal)
+        assert (pictures._zlib() is zlib) == (not isal)
         drawing = drawn(size)
         again = Image.open(io.BytesIO(pictures.encoded(drawing)))
         assert (again.format, again.mode, again.size) == ("PNG", "RGB", size)
         assert again.tobytes() == drawing.tobytes()
     finally:
-        pictures._packing.cache_clear()
+        pictures._zlib.cache_clear()
 
 
 def test_other_formats_and_settings_are_pils_own() -> None:

@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from io import BytesIO
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -23,6 +24,9 @@ KEPT_BYTES = 112 << 20
 
 sent = False
 """Whether this process has saved a picture as it was: a client of a server does, a model here does not."""
+
+as_files = False
+"""Whether the client of this process asks for the pictures' own files."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _RGB = bytes([8, 2, 0, 0])
@@ -64,16 +68,16 @@ class Picture(Image.Image):
         self._decoded = self.im = image.im
 
     @classmethod
-    def undecoded(cls, image: Image.Image | Packed, png: bytes, decode: Callable[[], Image.Image]) -> Picture:
+    def undecoded(cls, image: Image.Image | Packed, data: bytes, decode: Callable[[], Image.Image]) -> Picture:
         """A picture that is decoded when somebody asks for its pixels, as PIL's own images from files are.
 
         Args:
             image: tells size and info.
-            png: what is saved, with the pixels that `decode` gives: who sends it to a server needs no others.
+            data: a file with the pixels that `decode` gives: who sends it to a server needs no others.
             decode: gives the decoded image in RGB.
         """
         picture = cls.__new__(cls)
-        picture._begin(image, lambda: png, None)
+        picture._begin(image, lambda: data, None)
         picture._decode = decode
         return picture
 
@@ -137,8 +141,15 @@ class Picture(Image.Image):
             super().save(fp, format, **params)
 
     def _png(self) -> bytes:
-        data = self._source()
-        return data if self._decode is not None else pixels_of_png(data) or encoded(self)
+        return pixels_of_png(self._source()) or encoded(self)
+
+    def file(self) -> tuple[bytes, str]:
+        """A file that shows the picture, and its media type: the JPEG that it comes from, else a PNG."""
+        if self.unchanged:
+            data = self._source()
+            if is_plain_jpeg(data):
+                return data, "image/jpeg"
+        return png_of(self), "image/png"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Image.Image):
@@ -206,6 +217,39 @@ class _Kept:
 _kept = _Kept()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_kept.release)
+
+
+def png_of(image: Image.Image) -> bytes:
+    """The image as a PNG file."""
+    out = BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+def is_plain_jpeg(data: bytes) -> bool:
+    """Whether every decoder shows a JPEG file as PIL converts it to RGB.
+
+    So it is with one whole picture in grey or YCbCr of eight bits, without EXIF, whose orientation some servers follow.
+    """
+    if not data.startswith(b"\xff\xd8") or data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+        return False
+    plain = False
+    position = 2
+    while position + 4 <= len(data) and data[position] == 0xFF:
+        marker = data[position + 1]
+        if marker == 0xFF:  # a fill byte
+            position += 1
+            continue
+        if marker == 0xDA:
+            return plain
+        (length,) = struct.unpack_from(">H", data, position + 2)
+        content = data[position + 4 : position + 2 + length]
+        if marker in (0xC0, 0xC1, 0xC2):
+            plain = len(content) > 5 and content[0] == 8 and content[5] in (1, 3)
+        elif marker & 0xF0 == 0xE0 and content.startswith((b"Exif\0", b"MPF\0", b"Adobe")):
+            return False
+        position += 2 + length
+    return False
 
 
 def pixels_of_png(data: bytes) -> bytes | None:
@@ -330,8 +374,6 @@ def _part(kind: bytes, content: bytes) -> bytes:
 
 
 def _by_pil(image: Image.Image) -> bytes:
-    from io import BytesIO
-
     out = BytesIO()
     Image.Image.save(image, out, "PNG", compress_level=1)
     return out.getvalue()

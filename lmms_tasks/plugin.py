@@ -57,7 +57,8 @@ def register() -> list[Any]:
             model_id="replay",
             simple_class_path="lmms_tasks.models.replay.ReplaySimple",
             chat_class_path="lmms_tasks.models.replay.Replay",
-        )
+        ),
+        ModelManifest(model_id="openai_files", chat_class_path="lmms_tasks.models.openai_files.OpenAIFiles"),
     ]
 
 

@@ -102,7 +102,7 @@ class Subset:
                     Picture(archive.image(name, "RGB"), partial(archive.read, name), (str(archive.path), name))
                     for name in names
                 ]
-            if not pictures.sent:
+            if not pictures.sent or pictures.as_files:
                 return [_picture(archive.read(name), archive.where(name)) for name in names]
             prepared = self._ahead.take(names)
             self._ahead.prepare(names)
@@ -167,10 +167,12 @@ def _picture(data: bytes, where: str) -> Picture:
             decoded = lmms_data.images.load(mine, where)
             return decoded if decoded.mode == "RGB" else decoded.convert("RGB")
 
-    png = pictures.pixels_of_png(data)
-    if not png and pictures.sent:
-        png = pictures.rgb_of_png(data)
-    return Picture.undecoded(image, png, decode) if png else Picture(decode(), lambda: data)
+    whole = pictures.pixels_of_png(data)
+    if not whole and pictures.sent:
+        whole = pictures.rgb_of_png(data)
+    if not whole and pictures.as_files and pictures.is_plain_jpeg(data):
+        whole = data
+    return Picture.undecoded(image, whole, decode) if whole else Picture(decode(), lambda: data)
 
 
 @functools.cache

@@ -15,10 +15,11 @@ Request = dict[str, Any]
 class ChatServer:
     """`with ChatServer(answer) as server`: `server.url` is the base URL, `server.requests` every request's body.
 
-    `answer` gets a request's body and returns the assistant's text, or an HTTP status that refuses the request.
+    `answer` gets a request's body and returns the assistant's text, an HTTP status that refuses the request, or the
+    bytes of a body that is sent as it is.
     """
 
-    def __init__(self, answer: Callable[[Request], str | int]) -> None:
+    def __init__(self, answer: Callable[[Request], str | int | bytes]) -> None:
         self.requests: list[Request] = []
         self._lock = threading.Lock()
         outer = self
@@ -31,12 +32,18 @@ class ChatServer:
                 with outer._lock:
                     outer.requests.append(body)
                 said = answer(body)
-                message = {"role": "assistant", "content": said}
+                message = {"role": "assistant", "content": str(said)}
                 choice = {"index": 0, "finish_reason": "stop", "message": message}
                 usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
                 whole = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
                 refused = isinstance(said, int)
-                data = json.dumps({"error": {"message": "refused"}} if refused else {**whole, "usage": usage}).encode()
+                data = (
+                    said
+                    if isinstance(said, bytes)
+                    else json.dumps(
+                        {"error": {"message": "refused"}} if refused else {**whole, "usage": usage}
+                    ).encode()
+                )
                 self.send_response(said if isinstance(said, int) else 200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))

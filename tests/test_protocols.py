@@ -170,7 +170,7 @@ def test_the_two_replies_of_a_simple_model_stay_two(evaluate: Evaluate) -> None:
     assert sample["filtered_resps"] == [[RATIONALE, "(C)"]]
 
 
-@pytest.mark.parametrize("back_end", ["async_openai", "openai"])
+@pytest.mark.parametrize("back_end", ["async_openai", "openai", "openai_files"])
 def test_an_openai_compatible_server_gets_every_message_of_both_turns(
     evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch, back_end: str
 ) -> None:

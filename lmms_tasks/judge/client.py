@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import email.utils
 import functools
 import json
 import os
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lmms_tasks import log
+from lmms_tasks import chat_completions, log
 from lmms_tasks.judge import cache, protocol
 from lmms_tasks.judge.protocol import NoVerdict, Question, Verdict
 from lmms_tasks.judge.settings import PREFIX, JudgeError, Settings, settings
@@ -73,13 +71,9 @@ class _Failed(Exception):  # noqa: N818
         self.wait = wait
 
 
-_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-_LONGEST_WAIT = 60.0
 _LONGEST_BODY = 4_000_000
 #: So many questions in a row without any answer, each with all its repetitions, and the judge is taken for gone.
 GIVE_UP_AFTER = 20
-#: Models that take `max_completion_tokens` and no temperature but their own.
-_REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-5)")
 
 
 class Judge:
@@ -172,7 +166,7 @@ class Judge:
                         self._unanswered += 1
                     raise
                 pause = self.settings.backoff * 2**attempt * random.uniform(0.75, 1.25)
-                self._sleep(min(_LONGEST_WAIT, pause if error.wait is None else error.wait))
+                self._sleep(min(chat_completions.LONGEST_WAIT, pause if error.wait is None else error.wait))
             else:
                 with self._lock:
                     self._unanswered = 0
@@ -196,14 +190,16 @@ class Judge:
             with self._lock:
                 self.counts.seconds += time.monotonic() - begin
         if status != 200:
-            raise _Failed(f"HTTP {status}", status in _PASSING, _wait(headers.get("retry-after")))
+            raise _Failed(
+                f"HTTP {status}", status in chat_completions.PASSING, chat_completions.wait(headers.get("retry-after"))
+            )
         try:
             entry = json.loads(body)
-            answer = _content(entry["choices"][0]["message"])
+            answer = chat_completions.text(entry["choices"][0]["message"])
         except (ValueError, LookupError, TypeError, RecursionError):
             # A proxy's page, or an error that was sent as a success.
             raise _Failed("no chat completion", again=True) from None
-        usage = _usage(entry)
+        usage = [chat_completions.count(entry.get("usage"), name) for name in ("prompt_tokens", "completion_tokens")]
         with self._lock:
             self.counts.tokens_in += usage[0]
             self.counts.tokens_out += usage[1]
@@ -211,7 +207,7 @@ class Judge:
 
     def _payload(self, question: Question) -> dict[str, Any]:
         payload: dict[str, Any] = {"model": self.settings.model, "messages": question.messages()}
-        if _REASONING.search(self.settings.model):
+        if chat_completions.REASONING.search(self.settings.model):
             return {**payload, "max_completion_tokens": self.settings.max_tokens}
         return {**payload, "max_tokens": self.settings.max_tokens, "temperature": 0}
 
@@ -252,33 +248,6 @@ class Judge:
             self._told.add(what)
         if not known:
             self._log(f"judge {self.settings.model} at {self.settings.server}: {what}")
-
-
-def _content(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
-def _usage(entry: Mapping[str, Any]) -> list[int]:
-    usage = entry.get("usage")
-    counted = [usage.get(name) if isinstance(usage, dict) else 0 for name in ("prompt_tokens", "completion_tokens")]
-    return [count if isinstance(count, int) and count > 0 else 0 for count in counted]
-
-
-def _wait(header: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for: a number of them, or a date; None where it says nothing."""
-    if not header:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 @functools.cache

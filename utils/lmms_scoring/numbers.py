@@ -56,9 +56,9 @@ _HAN_MYRIADS = {"万": 10_000, "萬": 10_000, "亿": 100_000_000, "億": 100_000
 
 
 # `\b`, except that a Chinese character ends an English word: 有four条腿.
-# Under IGNORECASE the wide range alone takes a third of a second to compile.
-_BEGIN = r"(?-i:(?<![^\W\u2e80-\U0003ffff]))"
-_END = r"(?-i:(?![^\W\u2e80-\U0003ffff]))"
+# A range takes its length to compile, under IGNORECASE many times that, and this one stands in the pattern sixty times.
+_BEGIN = r"(?-i:(?<!(?=[\0-\u2e7f])\w))"
+_END = r"(?-i:(?!(?=[\0-\u2e7f])\w))"
 
 
 def _words(*tables: dict[str, int]) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,8 @@ def main() -> int:
     for name, prompts, pixels in _requests(hub, questions.values(), items.values()):
         tokens = f"{pixels // PATCH:,}" if pixels else ""
         print(f"{name:22}{len(prompts):10,}{sum(map(len, prompts)):24,}{tokens:>14}")
+    files, png = _bytes_of_slake(hub, questions.values())
+    print(f"\nSLAKE's images, sent with every question: {files / 1e6:.0f} MB as files, {png / 1e6:.0f} MB as PNG")
     return 0
 
 
@@ -100,6 +104,20 @@ def _requests(
     for name, with_images in (("medxpertqa_text", False), ("medxpertqa_mm", True)):
         chosen = [row for row in items if ("images" in row) is with_images]
         yield name, [medxpertqa.prompt(row["question"], row["options"]) for row in chosen], 0
+
+
+def _bytes_of_slake(hub: Path, questions: Iterable[dict[str, Any]]) -> tuple[int, int]:
+    """What `--model openai_files` and `--model openai` make of the pictures of all questions, before base64."""
+    from lmms_data.archive import ImageArchive
+    from lmms_tasks.pictures import Picture, png_of
+
+    archive = ImageArchive(hub / "BoKelvin" / "SLAKE" / "imgs.zip", "imgs/")
+    files = png = 0
+    for name, times in Counter(row["img_name"] for row in questions).items():
+        picture = Picture(archive.image(name, "RGB"), partial(archive.read, name))
+        files += times * len(picture.file()[0])
+        png += times * len(png_of(picture))
+    return files, png
 
 
 if __name__ == "__main__":

@@ -106,3 +106,7 @@ def test_the_numbers_quoted_from_real_replies_are_those_of_make_numbers(root: Pa
     assert f"`acc_flexible` is {differ} rows above `acc`" in slake
     sent, different = printed["slake_huatuogpt_vision_7b_original"][6].split("/")
     assert f"{sent} of 1,061 replies are sent, {different}" in said
+    volumes = re.search(r"(\d+) MB as files, (\d+) MB as PNG", run.output)
+    assert volumes
+    assert f"{volumes[1]} MB of pictures instead of some 700" in said
+    assert 650 < int(volumes[2]) < 750

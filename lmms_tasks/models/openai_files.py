@@ -1,6 +1,6 @@
 """`--model openai_files`: lmms-eval's `openai`, which sends the pictures' own files.
 
-`openai` sends every picture as PNG: of SLAKE's test images, about twenty times the bytes of their JPEG files. Here a JPEG goes as
+`openai` sends every picture as PNG: of SLAKE's test images, three times the bytes of their JPEG files. Here a JPEG goes as
 it is, and everything else as the same PNG as there; requests are built beside each other instead of one after another.
 """
 

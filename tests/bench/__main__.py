@@ -50,7 +50,7 @@ def main() -> int:
         "scoring": lambda: measures.scoring(hub, reference, folder, count),
         "aggregation": lambda: iter([measures.aggregation(hub)]),
         "run": lambda: measures.whole_run(hub, folder),
-        "server": lambda: iter([measures.server_run(hub, folder, reference)]),
+        "server": lambda: measures.server_run(hub, folder, reference),
         "growth": lambda: iter([measures.growth(hub)]),
         "imports": lambda: iter([measures.imports()]),
         "report": lambda: reports.report(folder),

@@ -55,6 +55,8 @@ QUICK = "a shorter way to what the long way reads"
 SPARES = "spares a look at what holds no answer"
 CACHE = "the size of a cache"
 LONGER = "longer than any form it has to hold"
+APART = "a word, a letter or a number never runs into the next"
+ENDS = "a stripped text neither begins nor ends with a space"
 START = "a search from -1 begins at 0"
 
 #: Changes that no reply can show, with the reason: (module, place, change) as shell patterns.
@@ -67,7 +69,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
             ("slake_reading", "_TWO_WORDS"),
             ("slake", "_PLAIN"),
         )
-        for change in ("alternative", "optional", "quantifier of", "member")
+        for change in ("alternative", "optional", "quantifier of", "member", "bound of")
     ),
     ("choices", "letter", "*", QUICK),
     ("choices", "_LONGEST_LAST_LINE", "*", QUICK),
@@ -127,6 +129,26 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("numbers", "_from_digits", "< to <=", "U+2E80 is no letter"),
     ("numbers", "_han_below_10000", "10000 to *", "above the largest unit"),
     ("numbers", "_han_below_10000", "10 to 11*", "no unit lies between"),
+    ("vlms_are_biased", "_IN_FORM", "bound of *: +1 1", QUICK),
+    ("vlms_are_biased", "_IN_FORM", "bound of *: -1 9", QUICK),
+    ("numbers", "_GROUPED", "bound of *: -1 1", "a numeral begins with a digit"),
+    ("numbers", "_PRONOUN_*", "bound of *: -1 1", APART),
+    ("choices", "_BEFORE_LETTER", "bound of *: -1 1", APART),
+    ("choices", "_EXPLAINS_MORE", "bound of *: -1 1", APART),
+    ("reply", "STATEMENTS", "bound of *: +1 0", APART),
+    ("vlms_are_biased", "_ALTERNATIVE", "bound of *: +1 0 (2)", APART),
+    ("choices", "CHOICES", "bound of ?w: -1 [23]", "no such word is shorter"),
+    ("choices", "_LETTERS_ONLY", "bound of *: -1 2", "one letter is no list"),
+    ("choices", "_NUMBERING", "bound of ?d: -1 1", "no line begins with a full stop"),
+    ("slake_wording", "_BULLET", "bound of *: -1 1", "a phrase drops the marks before it"),
+    ("slake_reading", "_PRONOUN_IS", "bound of *: -1 1", ENDS),
+    ("slake_reading", "_SUBJECT_IS", "bound of *: -1 1*", ENDS),
+    ("slake_reading", "_USED", "bound of *: -1 1", ENDS),
+    ("slake_reading", "_COMPARED", "bound of .: -1 1", ENDS),
+    ("reply", "_UNDERSCORES", "bound of *: -1 1*", "replaces nothing by nothing"),
+    ("reply", "_JSON", "bound of *: +1 0", "an empty value states nothing"),
+    ("vlms_are_biased", "_BRACES", "bound of *: -1 1", "empty braces state nothing"),
+    ("vlms_are_biased", "_ECHO", "bound of *: +1 0 (2)", "empty braces state nothing"),
     ("statistics", "t_quantile", "[26]* to *", "how the root is bracketed and how often it is halved"),
     ("statistics", "t_quantile", "< to <=*", "how the root is bracketed"),
 )
@@ -202,10 +224,12 @@ class Pattern:
         self.drop(found.start(), found.end(), f"quantifier of {self.text[begin : self.at]}:")
         if found[0][0] in "*?" or found[0].startswith(("{0,", "{,")):
             self.drop(begin, found.end(), "optional")
-        if self.bounds and found[3]:
+        for place in (1, 3) if self.bounds else ():
             for by in (-1, 1):
-                self.drop(found.start(3), found.end(3), f"bound of {self.text[begin : self.at]}: {by:+}",
-                          str(int(found[3]) + by))  # fmt: skip
+                if not found[place] or int(found[place]) + by < 0:
+                    continue
+                moved = str(int(found[place]) + by)
+                self.drop(found.start(place), found.end(place), f"bound of {self.text[begin : self.at]}: {by:+}", moved)
         self.at = found.end()
 
     def members(self) -> None:

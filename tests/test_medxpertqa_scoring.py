@@ -1005,3 +1005,87 @@ def test_a_plain_last_line_is_read_as_the_whole_search_reads_it(
     quick = choices.letter(reply, OPTIONS["ten"])
     monkeypatch.setattr(choices._Reader, "closing_line", lambda reader: None)
     assert choices.letter(reply, OPTIONS["ten"]) == quick
+
+
+def _two(reply: str) -> bool:
+    return choices.letter(reply, TEN).how == "two answers"
+
+
+def _none(reply: str) -> bool:
+    return _read(reply) is None
+
+
+@pytest.mark.parametrize(
+    ("read", "before", "filling", "most", "after"),
+    [
+        (_read, "Meals help. I ", "m", 10, "ly choose C."),
+        (_read, "The most ", "m", 15, " option is C because meals help."),
+        (_read, "The best option ", "m", 60, " is C because meals help."),
+        (_read, "The answers ", "m", 60, " are C because meals help."),
+        (_read, "我选", " ", 6, "C"),
+        (_read, "The most likely lesion is", " ", 3, ": (C) in the bowel."),
+        (_read, "Conclusion", " ", 3, ": (C) in the bowel."),
+        (_read, "The most likely lesion is", " ", 9, "(C) in the bowel."),
+        (_read, "The option", " ", 2, "C is correct."),
+        (_read, "If I had ", "m", 37, " if the answer is D because meals help."),
+        (_none, "ANSWER: C", ",", 3, " wrong"),
+        (_read, "ANSWER: C, not", " ", 3, "D"),
+        (_read, "ANSWER: ", "[", 2, "C"),
+        (_read, "ANSWER: [", " ", 3, "C]"),
+        (_read, "ANSWER: C", " ", 3, "] in the bowel"),
+        (_none, "ANSWER: C", "]", 2, " wrong"),
+        (_two, "ANSWER: ", "(", 4, "CD"),
+        (_two, "ANSWER: C", " ", 3, "/ D"),
+        (_two, "ANSWER: C", " ", 6, "and d"),
+        (_two, "ANSWER: C/", " ", 3, "d"),
+        (_two, "ANSWER: C/", "or ", 3, "d"),
+        (_two, "ANSWER: C/or", " ", 3, "d"),
+        (_two, "ANSWER: C/d", " ", 3, "& meals"),
+        (_none, "ANSWER: (C)", " ", 3, "through E"),
+        (_none, "ANSWER: (C) through", " ", 3, "E"),
+        (_read, "ANSWER: C", " ", 3, "= bowel"),
+        (_read, "ANSWER: C", " ", 3, "due to meals"),
+        (_two, "ANSWER: C, then in turn and", " ", 3, "D"),
+        (_two, "ANSWER: C, then in turn and ", "also ", 3, "D"),
+        (_two, "ANSWER: C, then in turn and D", " ", 2, ", perhaps"),
+        (lambda reply: _read(reply) == "D", "ANSWER: C\nWait", ",", 4, "D"),
+        (_two, "B. Gallstone ileus, D", ".", 2, " Acute pancreatitis"),
+        (_read, "", "#", 6, "(C) in the bowel\nMeals help."),
+        (_read, "", "1", 2, ". (C) in the bowel\nMeals help."),
+        (_read, "C", " ", 3, "\nMeals help."),
+        (_two, "(C)\n", "-", 6, "and\n(E)\nMeals help."),
+        (_two, "(C)\nand", ",", 3, "\n(E)\nMeals help."),
+        (_two, "\\boxed{C}", " ", 18, "\\boxed{D}"),
+    ],
+)
+def test_a_form_reaches_so_far_and_no_farther(read: Any, before: str, filling: str, most: int, after: str) -> None:
+    assert read(before + filling * most + after)
+    assert not read(before + filling * (most + 1) + after)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Meals help. I only choose C.",
+        "The most apt option is C because meals help.",
+        "The best option  is C because meals help.",
+        "The answers  are C because meals help.",
+        "The most likely lesion is:(C) in the bowel.",
+        "If I must, the answer is C because meals help.",
+        "ANSWER: C, not(D)",
+        "ANSWER: D\nWait(C)",
+    ],
+)
+def test_a_form_may_be_as_short_as_this(reply: str) -> None:
+    assert _read(reply) == "C"
+
+
+@pytest.mark.parametrize(
+    "reply", ["ANSWER: C/or(d)", "ANSWER: C, then in turn and(D)", "\\boxed{C}or\\boxed{D}", "\\boxed{C}\\boxed{D}"]
+)
+def test_two_labels_may_stand_close_together(reply: str) -> None:
+    assert _two(reply)
+
+
+def test_a_letter_that_ends_a_term_labels_nothing_behind_it() -> None:
+    assert _read("B. Gallstone ileus. Unlike hepatitis A Hepatic adenoma would not hurt.") == "B"

@@ -287,3 +287,38 @@ def chinese_below(number: int) -> str:
         else:
             gap = True
     return text
+
+
+@pytest.mark.parametrize(
+    ("before", "filling", "most", "after", "values", "beyond"),
+    [
+        ("one point", " zero", 9, "", [1], [1, 0]),
+        ("", "1", 3, ",234", [111_234], [1111, 234]),
+        ("minus", " ", 3, "4", [-4], [4]),
+        ("5", " ", 3, "minus 4", [5, 4], [5, -4]),
+        ("4", "x", 20, "5", [], [4]),
+        ("this", " ", 3, "one", [], [1]),
+        ("one", " ", 3, "of them", [], [1]),
+    ],
+)
+def test_a_form_reaches_so_far_and_no_farther(
+    before: str, filling: str, most: int, after: str, values: list[int], beyond: list[int]
+) -> None:
+    assert [number.value for number in find_numbers(before + filling * most + after)] == values
+    assert [number.value for number in find_numbers(before + filling * (most + 1) + after)] == beyond
+
+
+@pytest.mark.parametrize("rank", ["thir", "four", "fif", "six", "seven", "eigh", "nine"])
+def test_a_rank_in_the_teens_is_no_count(rank: str) -> None:
+    assert find_numbers(f"the one hundred-{rank}teenth leg") == []
+
+
+def test_a_group_of_thousands_has_three_digits() -> None:
+    assert [number.value for number in find_numbers("1,23")] == [1, 23]
+    assert [number.value for number in find_numbers("1,2345")] == [1, 2345]
+
+
+def test_forms_stand_close_together_where_no_space_need_be() -> None:
+    assert find_numbers("one point") == [(1, 0, 3)]
+    assert [number.value for number in find_numbers("minus四")] == [-4]
+    assert [number.value for number in find_numbers("5负4")] == [5, 4]

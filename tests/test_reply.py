@@ -618,3 +618,74 @@ def test_a_megabyte_of_anything_takes_linear_time(unit: str) -> None:
 
 def test_a_declared_value_has_a_bound() -> None:
     assert len(stated("ANSWER:" + "x" * 5000)[0].text) == reply.LONGEST == 1000
+
+
+def _declared(text: str) -> list[str]:
+    return [place.text for place in stated(text)]
+
+
+#: No honest reply has a longer gap or piece in these places, and one without a limit would cost a hostile reply much time.
+REACH = [
+    (lambda text: clean(text) == "C", "<think>B</think", " ", 8, ">C"),
+    (lambda text: clean(text) == "C", "<|channel|>", " ", 8, "final<|message|>C"),
+    (lambda text: clean(text) is None, "<|channel|>", "a", 60, "<|message|>C"),
+    (lambda text: clean(text) == "C", "C\n", " ", 8, "user: B"),
+    (lambda text: clean(text) == "C", "C\nuser", " ", 8, ": B"),
+    (lambda text: clean(text) == "C", "C\nuser ", "1", 4, ": B"),
+    (lambda text: clean(text) == "C", "C\nuser 1", " ", 4, ": B"),
+    (lambda text: clean(text) == "word", "", "_", 3, "word"),
+    (lambda text: clean(text) == "word", "word", "_", 3, ""),
+    (lambda text: clean(text) == "C", "~~", "a", 300, "~~C"),
+    (lambda text: clean(text) == "C", "<b", " ", 4, ">C"),
+    (is_placeholder, "", "[", 3, "letter] is mine"),
+    (is_placeholder, "[", " ", 4, "letter] is mine"),
+    (is_placeholder, "[letter", " ", 4, "] is mine"),
+    (echoes, "answer", " ", 3, ":[letter]"),
+    (lambda text: _declared(text) == ["C"], "<answer", " ", 4, ">C</answer>"),
+    (lambda text: _declared(text) == ["C"], "\\boxed", " ", 4, "{C}"),
+    (lambda text: _declared(text) == ["C"], '{"organ":"lung","answer"', " ", 8, ':"C"}'),
+    (lambda text: _declared(text) == ["C"], '{"answer":', " ", 8, '"C"}'),
+    (_declared, '{"answer":"', "a", 500, '"}'),
+    (_declared, "{'answer':'", "a", 500, "'}"),
+    (_declared, '{"answer":[', "a", 300, "]}"),
+    (lambda text: _declared(text) == [text[10:]], '{"answer":', "a", 301, ""),
+    (_declared, "Answer (", "a", 30, "): C"),
+    (_declared, "Answer", " ", 6, ": C"),
+    (_declared, "Meals help.\nanswer", " ", 3, "\nC"),
+    (_declared, "答案", " ", 3, ":C"),
+    (lambda text: _declared(text) == ["C"], "答案是", " ", 3, ":C"),
+    (_declared, "answer ", "a", 58, " is C"),
+    (lambda text: _declared(text) == ["C"], "answer would be", " ", 3, ": C"),
+    (_declared, "ANSWER:", "\n", 200, "C"),
+    (lambda text: "/" in unlatex(text), "\\frac{", "1", 30, "}{2}"),
+    (lambda text: "/" in unlatex(text), "\\frac{2}{", "1", 30, "}"),
+    (refuses, "I cannot ", "a", 15, " tell"),
+    (refuses, "I cannot ", "a ", 2, "tell"),
+]
+
+
+@pytest.mark.parametrize(("read", "before", "filling", "most", "after"), REACH)
+def test_a_form_reaches_so_far_and_no_farther(read: Any, before: str, filling: str, most: int, after: str) -> None:
+    assert read(before + filling * most + after)
+    assert not read(before + filling * (most + 1) + after)
+
+
+def test_a_form_holds_at_least_one_sign() -> None:
+    assert clean("~~a~~C") == "C"
+    assert clean("~~~~C") == "~~~~C"
+    assert clean("_word_") == "word"
+    assert clean("C\nuser 1: B") == "C"
+    assert clean("C\nuser" + " " * 12 + ": B") != "C"
+    assert clean("<|channel|>a<|message|>C") is None
+    assert is_placeholder("[letter] is mine")
+    assert refuses("I cannot a tell")
+    assert unlatex("\\frac{1}{2}") == "1/2"
+    assert unlatex("\\frac{}{2}") == "\\frac2"
+    assert unlatex("\\frac{1}{}") == "\\frac1"
+    assert clean("<|channel|><|message|>C") is not None
+    assert not is_placeholder("answer) is mine")
+
+
+def test_a_form_may_be_empty_where_nothing_need_stand() -> None:
+    assert _declared("Answer (): C") == ["C"]
+    assert refuses("I cannot  tell")

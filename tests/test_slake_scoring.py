@@ -648,3 +648,79 @@ def test_a_megabyte_takes_no_more_than_linear_time(piece: str) -> None:
     slake.score(reply, "Lung", language="en", question="Is the lung healthy?")
     slake.token_scores(reply, "Lung", "en")
     assert time.perf_counter() - begin < 15
+
+
+def _in_a_sentence(question: str) -> Any:
+    return lambda text: any(how == "statement" for _, how in fragments(text, question))
+
+
+def _two_poles(text: str) -> bool:
+    return polarity(text, "")[1] == "two answers"
+
+
+@pytest.mark.parametrize(
+    ("read", "before", "filling", "most", "after"),
+    [
+        (_in_a_sentence(f"{'a' * 100} {'a' * 101}"), "", "a", 100, " is the lung"),
+        (_in_a_sentence("Which organ?"), "The organ is ", "a", 80, ""),
+        (_in_a_sentence(""), "", "a", 40, " was used"),
+        (_in_a_sentence(""), "CT was used for ", "a", 60, ""),
+        (_in_a_sentence("Which is bigger?"), "", "a", 40, " is bigger"),
+        (_in_a_sentence("Which is bigger?"), "Lung is bigger than ", "a", 20, ""),
+        (_in_a_sentence("Which is bigger?"), "Lung is bigger than", " b", 6, ""),
+        (_in_a_sentence("哪个大?"), "", "肺", 10, "大"),
+        (_in_a_sentence("哪个大?"), "肺比", "心", 10, "大"),
+        (_in_a_sentence("有多少?"), "", "图", 4, "有2个"),
+        (_in_a_sentence("图"), "", "图", 40, "是肺"),
+        (_in_a_sentence("图"), "图是", "肺", 30, ""),
+        (_two_poles, "yes", " ", 3, "no"),
+        (_two_poles, "yes or", " ", 3, "no"),
+        (_two_poles, "no", " ", 3, "yes"),
+        (_two_poles, "no or", " ", 3, "yes"),
+        (lambda text: meaning(text).names == {"ct"}, "CT (", "a", 200, ")"),
+        (lambda text: "ct" in meaning(text).names, "", "1", 2, ". CT, lung"),
+        (
+            lambda text: slake.score(text, "CT", language="en").outcome is Outcome.CORRECT,
+            "CT\nanswer",
+            " ",
+            3,
+            ": <answer>",
+        ),
+    ],
+)
+def test_a_form_reaches_so_far_and_no_farther(read: Any, before: str, filling: str, most: int, after: str) -> None:
+    assert read(before + filling * most + after)
+    assert not read(before + filling * (most + 1) + after)
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        ("It is 2", "", "2"),
+        ("CT was used for A", "", "CT"),
+        ("Lung is bigger than  heart", "Which is bigger?", "Lung"),
+        ("肺比心大", "哪个大?", "肺"),
+        ("共2", "有多少?", "2"),
+    ],
+)
+def test_an_answer_in_a_sentence_may_be_short(text: str, question: str, answer: str) -> None:
+    assert (answer, "statement") in list(fragments(text, question))
+
+
+@pytest.mark.parametrize(("text", "question"), [("大", "哪个大?"), ("这是", "这是什么?")])
+def test_a_sentence_without_an_answer_states_none(text: str, question: str) -> None:
+    assert [how for _, how in fragments(text, question)] == ["whole"]
+
+
+def test_a_comparison_says_with_what() -> None:
+    assert ("肺", "statement") not in list(fragments("肺比大", "哪个大?"))
+
+
+@pytest.mark.parametrize("text", ["yesno", "noyes", "yes orno", "no oryes"])
+def test_yes_and_no_in_one_word_are_two_answers(text: str) -> None:
+    assert _two_poles(text)
+
+
+def test_an_empty_aside_says_nothing() -> None:
+    assert meaning("Lung, CT ()").names == {"lung", "ct"}
+    assert meaning("CT (b)").names == {"ct"}

@@ -294,3 +294,76 @@ def test_the_task_mean_is_free_of_order_and_equals_a_naive_mean(
         mine = [value for topic, value in pairs if topic == name]
         naive += sum(mine) / len(mine) / len(topics)
     assert vlms.task_mean(pairs) == vlms.task_mean(shuffled) == pytest.approx(naive)
+
+
+def _reads(value: str, truth: str = "4") -> Any:
+    return lambda reply: vlms.score(reply, truth, None).reading.value == value
+
+
+def _how(how: str) -> Any:
+    return lambda reply: vlms.score(reply, "4", None).reading.how == how
+
+
+def _asked_form(reply: str) -> bool:
+    return vlms.score(reply, "4", None).format_ok
+
+
+@pytest.mark.parametrize(
+    ("read", "before", "filling", "most", "after"),
+    [
+        (_asked_form, "{", "9", 9, "}"),
+        (_asked_form, "{-", "9", 9, "}"),
+        (_asked_form, "{4.", "9", 9, "}"),
+        (_reads("5"), "e.g. {4", "k", 19, "} There are 5."),
+        (_reads("5"), "e.g. {3} or {4", "k", 19, "} There are 5."),
+        (_how("braces"), "{4 ", "k", 298, "}"),
+        (lambda reply: not _how("braces")(reply), "\\", "k", 20, "{4}"),
+        (lambda reply: not _how("braces")(reply), "frac{", "k", 30, "}{4}"),
+        (_reads("Yes", "Yes"), "", "(", 4, "Yes, lines differ"),
+        (_reads("Yes", "Yes"), "Lines differ.", " ", 3, "Yes."),
+        (_reads("4"), "It has 4, not ", "the ", 4, "5 legs."),
+        (_reads("4"), "It has 4, not", " ", 3, "5 legs."),
+        (_reads("4"), "It has 4, more than", " ", 3, "3 legs."),
+        (_reads("4"), "It has 4 legs, 3", " ", 2, "or more."),
+        (_reads("4"), "It has 4 legs, 3", " ", 2, "hind."),
+        (_reads("4"), "It has 4 legs, 3", " ", 2, "of them."),
+        (_reads("4"), "It has 4 legs, 3 ", "big ", 3, "of them."),
+        (_reads("4"), "It has 4 legs, 3", " ", 2, "in front."),
+        (_reads("4"), "It has 4 legs, 3 ", "big ", 3, "in front."),
+        (_reads("4"), "Left ", "m", 12, ": 3. It has 4 legs."),
+        (_reads("4"), "Left:", " ", 2, "3. It has 4 legs."),
+        (_reads("4"), "(", "k", 59, " 5) It has 4 legs."),
+        (_reads("6"), "3 red, 2 white, total", " ", 53, "6."),
+        (_reads("6"), "红3条,白2条,共", "腿", 12, "6条"),
+        (_reads("6"), "3 red, 2 white, 6", " ", 2, "altogether."),
+        (_reads("6"), "3 red, 2 white, 6 ", "big ", 4, "altogether."),
+        (_how("two answers"), "It has 4", " ", 2, "or thus 5."),
+        (_how("two answers"), "It has 4 ", "big ", 2, "or thus 5."),
+        (_how("two answers"), "It has 4 or thus", " big", 1, " 5."),
+        (_how("two answers"), "It has 4 or big thus", " ", 2, "5."),
+    ],
+)
+def test_a_form_reaches_so_far_and_no_farther(read: Any, before: str, filling: str, most: int, after: str) -> None:
+    assert read(before + filling * most + after)
+    assert not read(before + filling * (most + 1) + after)
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("e.g. {} or {4} There are 5.", "5"),
+        ("It has 4 legs, 3of them.", "4"),
+        ("It has 4 legs, 3in front.", "4"),
+        ("Left : 3. It has 4 legs.", "4"),
+        ("(5 on paper) It has 4 legs.", "4"),
+        ("3 red, 2 white, in total,6.", "6"),
+        ("It has 4or thus 5.", None),
+    ],
+)
+def test_a_form_may_be_as_short_as_this(reply: str, value: str | None) -> None:
+    assert vlms.score(reply, "4", None).reading.value == value
+
+
+@pytest.mark.parametrize("reply", ["\\k{4}", "\\frac{}{4}"])
+def test_braces_of_a_command_are_no_answer_in_braces(reply: str) -> None:
+    assert vlms.score(reply, "4", None).reading.how != "braces"

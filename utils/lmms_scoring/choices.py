@@ -128,7 +128,7 @@ _FORCED = re.compile(r"if (?:i|we|you) (?:had|have|must|were|was|am|are)\b[^,]{0
 #: What takes a label back right after it: "B is unlikely", "A: incorrect".
 REJECTED = re.compile(
     r"[\s:.,(-]{0,4}(?:(?:is|are|was|would be|seems|being|option|because it is) )?"
-    r"(?:not\b(?!\s{1,3}(?:option )?[\[(]?[A-Z]\b)|(?:is|are|was)n't|"
+    r"(?:not\b(?!\s{0,3}(?:option )?[\[(]?[A-Z]\b)|(?:is|are|was)n't|"
     r"unlikely|incorrect|wrong|false|less likely|ruled out|excluded|improbable|eliminated|不|排除|错误)",
     re.IGNORECASE,
 )
@@ -169,7 +169,7 @@ _EXPLAINS_MORE = re.compile(
 _WORDS = frozenset("AI")
 
 _ALSO = re.compile(
-    r"\b(?:and|or|as well as|plus)\s{1,3}(?:also |so is |option |options |both |possibly |either ){0,3}"
+    r"\b(?:and|or|as well as|plus)\s{0,3}(?:also |so is |option |options |both |possibly |either ){0,3}"
     r"(?:[\[(]([A-Z])[\])]|([A-Z])(?=\s{0,2}(?:[).:,;]|$|\n)))"
 )
 #: What makes the label that a sentence calls right one more beside an earlier one.

@@ -84,13 +84,14 @@ _NUMERAL = re.compile(
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:[.．]\d+)?\Z")
 _MINUS = "-−－﹣–"
 _PLUS = "+＋"
-_SIGN_WORD = re.compile(r"(?:\b(?:minus|negative)[ \t]{1,3}|负|負)\Z", re.IGNORECASE)
+_SIGN_WORD = re.compile(r"(?:\b(?:minus|negative)[ \t]{0,3}|负|負)\Z", re.IGNORECASE)
 # Behind another number `minus` is an operation: `5 minus 1`, `five minus one`.
 _OPERAND = re.compile(rf"(?:\d|{_words(_SMALL)})\s{{0,3}}\Z", re.IGNORECASE)
 _LETTERS = re.compile(r"[A-Za-z]{1,20}")
 # `twenty-first` is a rank, `two thirds` and `四分之三` are parts: neither states the count that its first word is.
 _RANK_AFTER = re.compile(
-    r"[\-‐‑](?:first|second|third|(?:four|fif|six|seven|eigh|nin|ten|\w{3,6}teen)th)\b", re.IGNORECASE
+    r"[\-‐‑](?:first|second|third|(?:four|fif|six|seven|eigh|nin|ten|(?:thir|four|fif|six|seven|eigh|nine)teen)th)\b",
+    re.IGNORECASE,
 )
 _PART_AFTER = re.compile(
     r"[ \t\-‐‑](?:half|halves|quarters?|thirds|(?:four|fif|six|seven|eigh|nin|ten)ths)\b", re.IGNORECASE

@@ -423,7 +423,7 @@ def stated(text: str) -> list[Stated]:
 
 #: Openings of a reply that gives no answer and says so.
 REFUSALS = (
-    r"\b(?:cannot|can't|can not|unable to|not able to|impossible to) (?:\w{1,15} ){0,2}"
+    r"\b(?:cannot|can't|can not|unable to|not able to|impossible to) (?:\w{0,15} ){0,2}"
     r"(?:determine|answer|identify|count|provide|tell|say|assess|see|view|diagnose|conclude|give|process|analy[sz]e|read|interpret)",
     r"\b(?:I'm|I am) sorry\b",
     r"\bI do(?: not|n't) know\b",

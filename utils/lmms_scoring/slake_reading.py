@@ -42,14 +42,14 @@ _PRONOUN_IS = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT_IS = re.compile(
-    r"(?P<subject>[^,.;:]{2,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: of)? (?P<answer>[^,.;:]{1,80})$",
+    r"(?P<subject>[^,.;:]{1,100}?) (?:is|are|was|were|appears? to be|seems? to be)(?: of)? (?P<answer>[^,.;:]{1,80})$",
     re.IGNORECASE,
 )
 _USED = re.compile(r"(?P<answer>.{1,40}) (?:was|is|were) used(?: (?:to|for|in) [^,.;]{1,60})?$", re.IGNORECASE)
 _COMPARED = re.compile(
     r"(?P<answer>.{1,40}) (?:is|are|looks?|seems?|appears?) (?:the )?"
     r"(?P<word>bigger|larger|biggest|largest|smaller|smallest|abnormal)"
-    r"(?: (?:organ|one|in|than)(?: (?!and\b|but\b|not\b)[^\s,.;]{1,20}){0,6})?$",
+    r"(?: (?:organ|one|in|than)(?: (?!and\b|but\b|not\b)[^\s,.;]{0,20}){0,6})?$",
     re.IGNORECASE,
 )
 _COMPARISON = {
@@ -301,7 +301,7 @@ def _lone_polarity(text: str) -> str | None:
 
 
 _BOTH_POLES = re.compile(
-    r"\b(?:yes\W{0,3}(?:(?:or|and|then|maybe)\W{1,3})?no|no\W{0,3}(?:(?:or|and|then|maybe)\W{1,3})?yes)\b",
+    r"\b(?:yes\W{0,3}(?:(?:or|and|then|maybe)\W{0,3})?no|no\W{0,3}(?:(?:or|and|then|maybe)\W{0,3})?yes)\b",
     re.IGNORECASE,
 )
 

@@ -205,7 +205,7 @@ _NONE = Meaning(frozenset())
 _OR = re.compile(r"\bor\b|\bvs\b|\bversus\b|[或/|]|还是", re.IGNORECASE)
 _ITEM = re.compile(r"[,，、;；&\n]|\band\b|以及|[和及与]", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*\d{1,2}[.)]\s(?=\D)")
-_ASIDE = re.compile(r"[(（\[]([^()（）\[\]]{0,200})[)）\]]")
+_ASIDE = re.compile(r"[(（\[]([^()（）\[\]]{1,200})[)）\]]")
 WRONG = re.compile(r"\b(?:wrong|incorrect|mistaken|not)\b|错|误|不是|不对", re.IGNORECASE)
 _DENIED = re.compile(r"(?:not|rather than|而不是|不是|而非) ?(.+)")
 _LONGEST = 400

@@ -222,7 +222,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 _EXAMPLE = (r"e\.?g\.?", "for example", "such as", "例如")
 _ECHO = _pattern(rf"{_any(*_EXAMPLE)}[,:]? ?\{{[^{{]{{0,20}}?\}}(?: ?or ?\{{[^{{]{{0,20}}?\}})?\.?")
 _BRACES = re.compile(r"\{([^{}\n]{1,300})\}")
-_COMMAND_BEFORE = re.compile(r"(?:\\[A-Za-z]{1,20}|frac\s?\{[^{]{1,30}\})\s?\Z")
+_COMMAND_BEFORE = re.compile(r"(?:\\[A-Za-z]{1,20}|frac\s?\{[^{]{0,30}\})\s?\Z")
 _CORRECTIONS = ("actually", "wait", "correction", "on closer", "on second", "sorry", "scratch that")
 _CORRECTION = _pattern(rf"\b(?:{_any(*_CORRECTIONS)}\b|no,)|更正|不对")
 _FINALS = (
@@ -383,7 +383,7 @@ _PART = _pattern(
 _ADDED = _pattern(r"\b(?:and|plus)\s(?:an?|one|two|1|2)\s(?:more|extra|additional|other)\b")
 _PART_BEFORE = _pattern(
     r"(?:前|后|左|右|上|下)(?:面|边|侧|腿)?(?:各)?(?:有)?\Z"
-    r"|\b(?:front|back|rear|hind|left|right)(?: \w{1,12})?:\s{0,2}\Z"
+    r"|\b(?:front|back|rear|hind|left|right)(?: \w{0,12})?:\s{0,2}\Z"
 )
 _ASIDE = _pattern(r"\([^)]{0,60}\Z")
 _LABELS = (

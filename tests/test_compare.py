@@ -184,6 +184,8 @@ def test_the_command_tells_the_reason_and_its_exit_status(
     assert "Published numbers of the same definition" in out
     assert cli.main(["compare", str(pair[0])]) == 2
     assert "name two or more" in capfd.readouterr().err
+    assert cli.main(["compare", str(pair[0]), str(pair[0])]) == 2
+    assert "against itself" in capfd.readouterr().err
     change(pair[1], lambda metadata: metadata.update(version="9"))
     assert cli.main(["compare", *map(str, pair)]) == 1
     assert "version 9" not in capfd.readouterr().out

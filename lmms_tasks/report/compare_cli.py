@@ -35,6 +35,14 @@ def run(args: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
             return 2
+        twice = next((one for one in loaded[1:] if one.files == loaded[0].files), None)
+        if twice is not None:
+            print(
+                f"lmms-tasks compare: {twice.label} is named twice, in {twice.files.folder}; a run cannot be held against "
+                "itself",
+                file=sys.stderr,
+            )
+            return 2
         found = [compare.compare(loaded[0], other) for other in loaded[1:]]
     except ValueError as error:
         print(f"lmms-tasks compare: {error}.", file=sys.stderr)

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lmms_data")
 
-CHANGED = "the dataset has changed: pin the published revision with LMMS_TASKS_REVISION, or update lmms-tasks"
+CHANGED = (
+    "the dataset has changed: correct the copy, where it lies in a folder, pin the published revision with "
+    "LMMS_TASKS_REVISION, where it comes from a hub, or update lmms-tasks"
+)
 AGAIN = "delete the file and get it again (lmms-tasks data fetch)"
 
 _kept: dict[tuple[str, int, int], list[dict[str, Any]]] = {}

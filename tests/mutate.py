@@ -3,8 +3,9 @@
     python tests/mutate.py [module …] [--bounds] [--only TEXT]
 
 A change drops one entry of a table, one character of a character set, one alternative, quantifier, class member or
-lookaround of a pattern, moves an integer that is no index by one, or turns a comparison, `and`, `or` or `not` round. `--bounds` also moves
-the bounds of repetitions in patterns. The tests are collected once; each change is made in a forked child, where the
+lookaround of a pattern, a flag or a string that is looked for, moves an integer that is no index by one and a float by
+a hundredth, or turns a comparison, `and`, `or` or `not` round. `--bounds` also moves the bounds of repetitions in
+patterns. The tests are collected once; each change is made in a forked child, where the
 module and those that import it are executed anew. Tests that need
 ../shared, search at random or measure time are left out.
 """
@@ -74,6 +75,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("choices", "letter", "*", QUICK),
     ("choices", "_LONGEST_LAST_LINE", "*", QUICK),
     ("choices", "_Reader.closing_line", "[1>] to *", QUICK),
+    ("choices", "_Reader.closing_line", "without *", QUICK),
     ("choices", "_initial", "1 to 0", QUICK),
     ("choices", "_markers_backwards", "!= to ==", QUICK),
     ("choices", "_MEANINGFUL", "lookaround *", QUICK),
@@ -149,6 +151,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("reply", "_JSON", "bound of *: +1 0", "an empty value states nothing"),
     ("vlms_are_biased", "_BRACES", "bound of *: -1 1", "empty braces state nothing"),
     ("vlms_are_biased", "_ECHO", "bound of *: +1 0 (2)", "empty braces state nothing"),
+    ("statistics", "t_quantile", "[01].0 to *", "how the root is bracketed"),
     ("statistics", "t_quantile", "[26]* to *", "how the root is bracketed and how often it is halved"),
     ("statistics", "t_quantile", "< to <=*", "how the root is bracketed"),
 )
@@ -272,6 +275,8 @@ _SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
 }  # fmt: skip
 _PATTERN_CALLS = ("compile", "match", "fullmatch", "search", "split", "sub", "subn", "findall", "finditer", "_pattern")
+_FLAGS = ("IGNORECASE", "MULTILINE", "ASCII")
+_SOUGHT = ("startswith", "endswith", "removeprefix", "find", "rfind", "partition", "rpartition", "replace", "count")
 _FIRST_PLACEHOLDER = 0xE000
 
 
@@ -346,12 +351,19 @@ class Module:
             yield from self.constants(node, above)
         elif isinstance(node, ast.JoinedStr):
             yield from self.joined(node)
+        elif isinstance(node, ast.Attribute) and _called(above[-1]) in _PATTERN_CALLS and node.attr in _FLAGS:
+            yield f"without {node.attr}", lambda: setattr(node, "attr", "NOFLAG")
 
     def constants(self, node: ast.Constant, above: list[ast.AST]) -> Iterator[tuple[str, Callable[[], None]]]:
         value = node.value
         if isinstance(value, int) and not isinstance(value, bool) and not isinstance(above[-1], ast.Subscript):
             for other in (value - 1, value + 1):
                 yield f"{value} to {other}", lambda other=other: setattr(node, "value", other)  # type: ignore[misc]
+        elif isinstance(value, float):
+            for by in (-0.01, 0.01):
+                yield f"{value} to {value + by:.2f}", lambda by=by: setattr(node, "value", value + by)  # type: ignore[misc]
+        elif isinstance(value, str) and _called(above[-1]) in _SOUGHT:
+            yield f"without {value!a}", lambda: setattr(node, "value", "\0")
         elif isinstance(value, str) and _is_set(node, above):
             for number, char in enumerate(value):
                 rest = value[:number] + value[number + 1 :]
@@ -400,6 +412,8 @@ def _is_table(node: ast.Tuple | ast.List | ast.Set, above: list[ast.AST]) -> boo
         return False
     if above and isinstance(above[-1], (ast.Return, ast.Subscript, ast.Yield)):
         return False
+    if any(isinstance(entry, ast.Constant) and isinstance(entry.value, str) for entry in node.elts):
+        return True
     return all(isinstance(entry, (ast.Constant, ast.JoinedStr, ast.Tuple, ast.Call)) for entry in node.elts)
 
 

@@ -1089,3 +1089,15 @@ def test_two_labels_may_stand_close_together(reply: str) -> None:
 
 def test_a_letter_that_ends_a_term_labels_nothing_behind_it() -> None:
     assert _read("B. Gallstone ileus. Unlike hepatitis A Hepatic adenoma would not hurt.") == "B"
+
+
+@pytest.mark.parametrize("reply", ["Option C is correct. Option D is correct TOO.", "\\boxed{C} OR \\boxed{D}"])
+def test_two_answers_in_capitals_are_two(reply: str) -> None:
+    assert _two(reply)
+
+
+def test_what_stands_behind_a_letter_decides_whether_it_is_a_label() -> None:
+    assert _read("ANSWER: C BECAUSE meals help") == "C"
+    assert _read("ANSWER: C\nWait, D\nMeals help.") == "D"
+    assert _none("Meals help. The correct choice is (C)? Hardly.")
+    assert _none("ANSWER: E. coli in Mrs Smith")

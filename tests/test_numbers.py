@@ -322,3 +322,18 @@ def test_forms_stand_close_together_where_no_space_need_be() -> None:
     assert find_numbers("one point") == [(1, 0, 3)]
     assert [number.value for number in find_numbers("minus四")] == [-4]
     assert [number.value for number in find_numbers("5负4")] == [5, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("MINUS four", [-4]),
+        ("FIVE minus 1", [5, 1]),
+        ("Twenty-FIRST", []),
+        ("two THIRDS", [None]),
+        ("one OF them", []),
+        ("2,3．5", [2, Fraction(7, 2)]),
+    ],
+)
+def test_capitals_and_full_width_points_change_nothing(text: str, values: list[int]) -> None:
+    assert [number.value for number in find_numbers(text)] == values

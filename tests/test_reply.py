@@ -689,3 +689,8 @@ def test_a_form_holds_at_least_one_sign() -> None:
 def test_a_form_may_be_empty_where_nothing_need_stand() -> None:
     assert _declared("Answer (): C") == ["C"]
     assert refuses("I cannot  tell")
+
+
+@pytest.mark.parametrize("text", ["<|channel|>final<|MESSAGE|>C", "<BOS>C", "<B>C</B>"])
+def test_tokens_and_tags_may_be_in_capitals(text: str) -> None:
+    assert clean(text) == "C"

@@ -724,3 +724,20 @@ def test_yes_and_no_in_one_word_are_two_answers(text: str) -> None:
 def test_an_empty_aside_says_nothing() -> None:
     assert meaning("Lung, CT ()").names == {"lung", "ct"}
     assert meaning("CT (b)").names == {"ct"}
+
+
+@pytest.mark.parametrize("text", ["CT (an MRI film)", "left lung (seen on the right)"])
+def test_an_aside_that_mentions_another_answer_makes_two(text: str) -> None:
+    assert meaning(text).two
+
+
+def test_capitals_change_no_reading() -> None:
+    assert meaning("CT OR MRI").two
+    assert meaning("Lung AND heart").names == {"lung", "heart"}
+    assert meaning("CT (Wrong)").two
+    assert polarity("The lung IS healthy", "Is the lung healthy?")[0] == "yes"
+    assert polarity("Yes,    No lung is seen", "Is the lung seen?")[1] == "two answers"
+    assert ("the lung", "statement") in list(fragments("The organ IS the lung", "Which organ is it?"))
+    assert ("CT", "statement") in list(fragments("CT WAS used", ""))
+    assert ("Lung", "statement") in list(fragments("Lung IS bigger", "Which is bigger?"))
+    assert slake.score("t2*", "T2", language="en").outcome is Outcome.OTHER

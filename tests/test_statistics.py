@@ -276,3 +276,13 @@ def test_the_macro_error_of_two_draws_is_their_standard_deviation() -> None:
 
 def test_groups_of_one_cluster_have_a_macro_mean_without_error() -> None:
     assert statistics.macro_mean([("a", 1, 1.0), ("a", 1, 0.0), ("b", 1, 0.0)], draws=10) == (0.25, 0.0, 0.25, 0.25)
+
+
+def test_an_interval_of_a_share_is_at_95_percent_and_begins_at_0() -> None:
+    assert statistics.wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert all(statistics.wilson(0, count)[0] >= 0.0 for count in range(1, 300))  # type: ignore[index]
+
+
+def test_a_quantile_just_below_a_half_is_that_above_it_with_a_minus() -> None:
+    assert statistics.t_quantile(0.495, 10) == pytest.approx(-statistics.t_quantile(0.505, 10))
+    assert statistics.t_quantile(0.495, 10) < 0

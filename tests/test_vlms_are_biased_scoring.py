@@ -358,6 +358,7 @@ def test_a_form_reaches_so_far_and_no_farther(read: Any, before: str, filling: s
         ("(5 on paper) It has 4 legs.", "4"),
         ("3 red, 2 white, in total,6.", "6"),
         ("It has 4or thus 5.", None),
+        ("It does not have the usual 5 legs.", None),
     ],
 )
 def test_a_form_may_be_as_short_as_this(reply: str, value: str | None) -> None:

@@ -278,8 +278,9 @@ def test_groups_of_one_cluster_have_a_macro_mean_without_error() -> None:
     assert statistics.macro_mean([("a", 1, 1.0), ("a", 1, 0.0), ("b", 1, 0.0)], draws=10) == (0.25, 0.0, 0.25, 0.25)
 
 
-def test_an_interval_of_a_share_is_at_95_percent_and_begins_at_0() -> None:
+def test_an_interval_of_a_share_is_at_95_percent_and_within_0_and_1() -> None:
     assert statistics.wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert all(statistics.wilson(count, count)[1] <= 1.0 for count in range(1, 300))  # type: ignore[index]
     assert all(statistics.wilson(0, count)[0] >= 0.0 for count in range(1, 300))  # type: ignore[index]
 
 
